@@ -185,7 +185,8 @@ class Calibration:
         try:
             with safe_open(str(path), framework="pt") as file:
                 metadata = file.metadata() or {}
-                tensors = {name: file.get_tensor(name) for name in file.keys()}
+                names = file.keys()
+                tensors = {name: file.get_tensor(name) for name in names}
         except SafetensorError as error:
             raise ValueError(f"sals.calibration: {path} must be a safetensors file: {error}") from error
         _require(

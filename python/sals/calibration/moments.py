@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Second moments of keys and index queries, streamed over a calibration text."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from .artifact import ModelFingerprint
+from .probe import AttentionCall, attention_replaced, causal_attention
+
+
+@dataclasses.dataclass
+class Moments:
+    """Sums over tokens for one layer, joint over heads: width = n_kv * head_dim, float64.
+
+    The query of an index head is the mean over its group of query heads, as ``project_query`` takes it.
+    """
+
+    count: int
+    key_sum: Tensor
+    key_outer: Tensor
+    query_outer: Tensor
+
+    @classmethod
+    def zeros(cls, width: int) -> Moments:
+        """Return the moments of no token."""
+        square = torch.zeros(width, width, dtype=torch.float64)
+        return cls(0, torch.zeros(width, dtype=torch.float64), square, square.clone())
+
+    def add(self, key: Tensor, query: Tensor) -> None:
+        """Add tokens: ``key`` [tokens, n_kv, head_dim] and ``query`` [tokens, n_q, head_dim]."""
+        query = group_mean(query, key.shape[1])
+        key, query = key.flatten(1).float(), query.flatten(1).float()
+        self.count += key.shape[0]
+        self.key_sum += key.double().sum(0).cpu()
+        self.key_outer += (key.T @ key).double().cpu()
+        self.query_outer += (query.T @ query).double().cpu()
+
+    def key_second_moment(self) -> Tensor:
+        """Return E[k kᵀ], shape (width, width)."""
+        return self.key_outer / self.count
+
+    def key_covariance(self) -> Tensor:
+        """Return the covariance of the keys, shape (width, width): a shift of all keys changes no ranking."""
+        mean = self.key_sum / self.count
+        return self.key_second_moment() - torch.outer(mean, mean)
+
+    def query_second_moment(self) -> Tensor:
+        """Return E[q qᵀ] of the group-mean queries, shape (width, width)."""
+        return self.query_outer / self.count
+
+
+def group_mean(query: Tensor, n_kv: int) -> Tensor:
+    """Average the query heads of each KV head: [tokens, n_q, head_dim] to [tokens, n_kv, head_dim]."""
+    tokens, n_q, head_dim = query.shape
+    return query.float().view(tokens, n_kv, n_q // n_kv, head_dim).mean(2)
+
+
+def collect_moments(model: PreTrainedModel, windows: Iterable[Tensor]) -> dict[bool, list[Moments]]:
+    """Run the model over token windows ``[tokens]`` and return the moments per layer, by ``rotated``."""
+    facts = ModelFingerprint.of(model.config)
+    width = facts.n_kv * facts.head_dim
+    moments = {rotated: [Moments.zeros(width) for _ in range(facts.n_layers)] for rotated in (False, True)}
+
+    def record(call: AttentionCall) -> Tensor:
+        moments[True][call.layer].add(call.key, call.query)
+        moments[False][call.layer].add(call.plain_key, call.plain_query)
+        return causal_attention(call)
+
+    with torch.inference_mode(), attention_replaced(model, record):
+        for window in windows:
+            model(window[None], use_cache=False, logits_to_keep=1)
+    return moments
