@@ -1,4 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparse attention operators for long-context LLM decoding."""
+"""Sparse attention operators for long-context LLM decoding.
+
+Importing ``sals`` registers ``torch.ops.sals.*`` and touches no device. The documented wrappers of
+`sals.ops` are attributes of the package itself; they and the submodules are imported on first use.
+"""
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
+
+_SUBMODULES = frozenset({"calibration", "integrations", "layouts", "ops", "quantize", "reference"})
+_REBUILD = "Build it with `make test` in a checkout, or with `pip install .`."
+
+
+def _load_operators() -> None:
+    """Register ``torch.ops.sals.*``, refusing a torch that this build was not made for."""
+    import torch
+
+    library = Path(__file__).with_name("_ops.so")
+    if importlib.util.find_spec("sals._build_info") is None or not library.exists():
+        raise ImportError(f"sals: the compiled operators are missing in {library.parent}. {_REBUILD}")
+    from sals import _build_info
+
+    installed = torch.__version__.split("+")[0]
+    if installed != _build_info.TORCH_VERSION:
+        raise ImportError(
+            f"sals: torch must have version {_build_info.TORCH_VERSION}, which sals was built for, "
+            f"got {torch.__version__}. Install torch=={_build_info.TORCH_VERSION}, or build sals again."
+        )
+    torch.ops.load_library(str(library))
+
+
+def __getattr__(name: str) -> Any:
+    """Import a submodule, or a public name of `sals.ops`, when it is first asked for."""
+    if name in _SUBMODULES:
+        return importlib.import_module(f"sals.{name}")
+    if not name.startswith("_"):
+        ops = importlib.import_module("sals.ops")
+        if name in ops.__all__:
+            return getattr(ops, name)
+    raise AttributeError(f"module 'sals' has no attribute {name!r}")
+
+
+if Path(__file__).with_name("_ops.so").exists():
+    _load_operators()

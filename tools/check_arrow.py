@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check the dependency arrow between the layers by their ``#include`` lines.
+
+``include/sals`` <- everything; planner <- {AI CPU shell, op_host, CPU backend, tests}; only
+``python/csrc/ops`` includes torch; only ``python/csrc/core`` includes pybind11.
+"""
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+INCLUDE_LINE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SOURCE_SUFFIXES = {".h", ".hpp", ".cpp"}
+
+# Where the build looks for a header of ours, after the including file's own folder.
+SEARCH_PATHS = ("include", "aicpu_tiling", "python/csrc", "op_host", "op_kernel")
+
+EXTERNAL_KINDS = (
+    ("torch", re.compile(r"(torch|ATen|c10|caffe2)/")),
+    ("pybind11", re.compile(r"pybind11/")),
+    ("intrinsics", re.compile(r"(immintrin|x86intrin|cpuid|arm_neon|arm_sve)\.h$")),
+    ("ascendc", re.compile(r"(kernel_operator|kernel_tensor|kernel_event)\w*\.h$|lib/")),
+    ("aicpu", re.compile(r"cpu_\w+\.h$|aicpu")),
+    ("cann", re.compile(r"(register|exe_graph|graph|tiling|platform|ge|acl)/")),
+    ("std", re.compile(r"[a-z_0-9]+$|(math|stdint|stddef|string|stdlib)\.h$")),
+)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What the files below `folder` may include: `folders` of ours and `externals` by kind."""
+
+    folder: str
+    folders: tuple[str, ...]
+    externals: tuple[str, ...] = ("std",)
+
+
+# The longest matching folder decides.
+LAYERS = (
+    Layer("include/sals", ("include/sals",)),
+    Layer("aicpu_tiling/planner", ("include/sals", "aicpu_tiling/planner")),
+    Layer("aicpu_tiling/aicpu", ("include/sals", "aicpu_tiling"), ("std", "aicpu")),
+    Layer("aicpu_tiling", ("include/sals", "aicpu_tiling")),
+    Layer("op_host", ("include/sals", "aicpu_tiling", "op_host"), ("std", "cann")),
+    Layer("op_kernel", ("include/sals", "op_kernel"), ("ascendc",)),
+    Layer("python/csrc/core", ("include/sals", "aicpu_tiling", "python/csrc/core"), ("std", "pybind11")),
+    Layer("python/csrc/cpu", ("include/sals", "aicpu_tiling", "python/csrc/cpu"), ("std", "intrinsics")),
+    Layer(
+        "python/csrc/ops",
+        ("include/sals", "aicpu_tiling", "python/csrc/cpu", "python/csrc/ops"),
+        ("std", "torch"),
+    ),
+)
+
+
+def inside(path: str, folder: str) -> bool:
+    """Whether a path relative to the root lies in `folder`."""
+    return path.startswith(folder + "/")
+
+
+def resolve(root: Path, source: Path, header: str) -> str | None:
+    """Find a header of ours; the answer is relative to `root`, None when it is not ours."""
+    for folder in (source.parent, *(root / path for path in SEARCH_PATHS)):
+        candidate = (folder / header).resolve()
+        if candidate.is_file() and candidate.is_relative_to(root):
+            return candidate.relative_to(root).as_posix()
+    return None
+
+
+def external_kind(header: str) -> str:
+    """Name the library that a header which is not ours belongs to."""
+    return next((kind for kind, pattern in EXTERNAL_KINDS if pattern.match(header)), "unknown")
+
+
+def check_file(root: Path, source: Path, layer: Layer) -> list[str]:
+    """List the includes of one file that its layer does not allow."""
+    name = source.relative_to(root).as_posix()
+    found = []
+    for number, line in enumerate(source.read_text().splitlines(), start=1):
+        match = INCLUDE_LINE.match(line)
+        if not match:
+            continue
+        header = match.group(2)
+        owner = resolve(root, source, header)
+        if owner is None:
+            kind = external_kind(header)
+            if kind not in layer.externals:
+                found.append(f"{name}:{number}: {layer.folder} must not include {header} ({kind})")
+        elif not any(inside(owner, folder) for folder in layer.folders):
+            found.append(f"{name}:{number}: {layer.folder} must not include {owner}")
+    return found
+
+
+def violations(root: Path = ROOT) -> list[str]:
+    """List every include in the layers of `root` that goes against the arrow."""
+    root = root.resolve()
+    found = []
+    for source in sorted(root.glob("*/**/*")):
+        name = source.relative_to(root).as_posix()
+        layers = [layer for layer in LAYERS if inside(name, layer.folder)]
+        if layers and source.suffix in SOURCE_SUFFIXES and source.is_file():
+            found += check_file(root, source, max(layers, key=lambda layer: len(layer.folder)))
+    return found
+
+
+if __name__ == "__main__":
+    problems = violations()
+    print("\n".join(problems) if problems else "the dependency arrow holds")
+    sys.exit(bool(problems))
