@@ -6,7 +6,6 @@ Importing ``sals`` registers ``torch.ops.sals.*`` and touches no device. The doc
 """
 
 import importlib
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,17 @@ def _load_operators() -> None:
     import torch
 
     library = Path(__file__).with_name("_ops.so")
-    if importlib.util.find_spec("sals._build_info") is None or not library.exists():
-        raise ImportError(f"sals: the compiled operators are missing in {library.parent}. {_REBUILD}")
-    from sals import _build_info
-
-    installed = torch.__version__.split("+")[0]
-    if installed != _build_info.TORCH_VERSION:
+    missing = f"sals: the compiled operators are missing in {library.parent}. {_REBUILD}"
+    try:
+        from sals._build_info import TORCH_VERSION
+    except ModuleNotFoundError as error:
+        raise ImportError(missing) from error
+    if not library.exists():
+        raise ImportError(missing)
+    if torch.__version__.split("+")[0] != TORCH_VERSION:
         raise ImportError(
-            f"sals: torch must have version {_build_info.TORCH_VERSION}, which sals was built for, "
-            f"got {torch.__version__}. Install torch=={_build_info.TORCH_VERSION}, or build sals again."
+            f"sals: torch must have version {TORCH_VERSION}, which sals was built for, "
+            f"got {torch.__version__}. Install torch=={TORCH_VERSION}, or build sals again."
         )
     torch.ops.load_library(str(library))
 
