@@ -46,6 +46,9 @@ SALS_HD int64_t padded_head_dim(int64_t head_dim) {
     return head_dim <= 64 ? 64 : head_dim <= 128 ? 128 : 256;
 }
 
-SALS_HD int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+template <class Int>
+SALS_HD Int ceil_div(const Int& a, const Int& b) {
+    return (a + b - Int(1)) / b;
+}
 
 }  // namespace sals

@@ -36,16 +36,31 @@ struct BlockRange {
     int64_t end;
 };
 
-SALS_HD int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-SALS_HD int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+// Smaller and larger of two integers. A template so that symbolic integers can bring their own.
+template <class Int>
+struct Extrema {
+    static SALS_HD Int smaller(const Int& a, const Int& b) { return a < b ? a : b; }
+    static SALS_HD Int larger(const Int& a, const Int& b) { return a > b ? a : b; }
+};
+
+template <class Int>
+SALS_HD Int smaller(const Int& a, const Int& b) {
+    return Extrema<Int>::smaller(a, b);
+}
+
+template <class Int>
+SALS_HD Int larger(const Int& a, const Int& b) {
+    return Extrema<Int>::larger(a, b);
+}
 
 // Tokens that query token s of q_len sees, of a request whose newest token is the seq_len-th.
 SALS_HD int64_t visible_tokens(int64_t seq_len, int64_t q_len, int64_t s) {
-    return s < q_len ? larger(seq_len - q_len + 1 + s, 0) : 0;
+    return s < q_len ? larger(seq_len - q_len + 1 + s, int64_t{0}) : 0;
 }
 
-SALS_HD int64_t num_blocks(int64_t visible, int64_t block_size) {
-    return visible > 0 ? ceil_div(visible, block_size) : 0;
+template <class Int>
+SALS_HD Int num_blocks(const Int& visible, int64_t block_size) {
+    return ceil_div(larger(visible, Int(0)), Int(block_size));
 }
 
 // Blocks that compete by score: [sink_blocks, N - tail_blocks), empty in short rows.
@@ -55,25 +70,29 @@ SALS_HD BlockRange candidate_blocks(int64_t visible, const SelectionParams& p) {
     return {begin, larger(blocks - p.tail_blocks, begin)};
 }
 
-SALS_HD int64_t clamp_budget(int64_t k, int64_t n, const SelectionParams& p) {
-    return smaller(larger(k, smaller(p.min_blocks, n)), p.max_blocks);
+template <class Int>
+SALS_HD Int clamp_budget(const Int& k, const Int& n, const SelectionParams& p) {
+    return smaller(larger(k, smaller(Int(p.min_blocks), n)), Int(p.max_blocks));
 }
 
 // k of budget mode for n candidates.
-SALS_HD int64_t budget_blocks(int64_t n, const SelectionParams& p) {
-    return clamp_budget(ceil_div(n * p.keep_num, p.keep_den), n, p);
+template <class Int>
+SALS_HD Int budget_blocks(const Int& n, const SelectionParams& p) {
+    return clamp_budget(ceil_div(n * Int(p.keep_num), Int(p.keep_den)), n, p);
 }
 
 // The largest k any row with n candidates can have, known without its scores.
-SALS_HD int64_t max_selected_candidates(int64_t n, const SelectionParams& p) {
-    return p.coverage_q > 0 ? smaller(n, p.max_blocks) : budget_blocks(n, p);
+template <class Int>
+SALS_HD Int max_selected_candidates(const Int& n, const SelectionParams& p) {
+    return p.coverage_q > 0 ? smaller(n, Int(p.max_blocks)) : budget_blocks(n, p);
 }
 
 // Columns of block_ids; depends on integers only, so shapes are static under graph capture.
-SALS_HD int64_t list_width(int64_t max_seq_len, const SelectionParams& p) {
-    const int64_t blocks = num_blocks(max_seq_len, p.block_size);
-    const int64_t n = larger(blocks - p.sink_blocks - p.tail_blocks, 0);
-    return smaller(p.sink_blocks + max_selected_candidates(n, p) + p.tail_blocks, blocks);
+template <class Int>
+SALS_HD Int list_width(const Int& max_seq_len, const SelectionParams& p) {
+    const Int blocks = num_blocks(max_seq_len, p.block_size);
+    const Int n = larger(blocks - Int(p.sink_blocks) - Int(p.tail_blocks), Int(0));
+    return smaller(Int(p.sink_blocks) + max_selected_candidates(n, p) + Int(p.tail_blocks), blocks);
 }
 
 // Blocks listed for a row whose k candidates are kept.
