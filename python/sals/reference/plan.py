@@ -17,7 +17,6 @@ import numpy as np
 
 from sals import _contract
 from sals._contract import (
-    INVALID_BLOCK,
     PLAN_MAGIC,
     PLAN_VERSION,
     PLAN_WORDS,
@@ -99,7 +98,7 @@ def sfaa_by_plan(plan: np.ndarray, *tensors: np.ndarray | None, **arguments: Any
     return sfaa_two_term(*tensors, pieces=PlanView(plan).row_pieces, **arguments)  # type: ignore[arg-type]
 
 
-def qsi_by_plan(
+def covered_scores(
     plan: np.ndarray,
     scores: np.ndarray,
     seq_lens: np.ndarray,
@@ -107,30 +106,26 @@ def qsi_by_plan(
     *,
     query_lens: np.ndarray | None = None,
     query_start_loc: np.ndarray | None = None,
-    max_seq_len: int,
     query_layout: str = "BSND",
-) -> tuple[np.ndarray, np.ndarray]:
-    """Select from the candidate scores that the pieces of a plan cover; as `qsi.select_from_scores`.
+) -> np.ndarray:
+    """Keep the candidate scores that the pieces of a plan cover, NaN elsewhere.
 
-    A score that no piece covers stays NaN, so a plan that left one out would show.
+    Selecting from the result equals selecting from `scores`, because sinks and tail are kept unscored.
     """
     view = PlanView(plan)
     flat = rows.flatten_tokens(scores, query_layout)
-    n_idx = flat.shape[1]
-    block_ids = np.full((*flat.shape[:2], selection.width(max_seq_len, params)), INVALID_BLOCK, np.int32)
-    selected_lens = np.zeros(flat.shape[:2], np.int32)
+    covered = np.full_like(flat, np.nan)
     tile_blocks = QSI_TILE_TOKENS // params.block_size
     list_s_q = scores.shape[1] if query_layout == "BSND" else None
     for token, _, visible in rows.list_tokens(
         seq_lens, list_s_q=list_s_q, query_lens=query_lens, query_start_loc=query_start_loc
     ):
         candidates = selection.candidate_range(selection.num_blocks(visible, params.block_size), params)
-        for head in range(n_idx):
-            scored = np.full(flat.shape[2], np.nan, np.float32)
-            for begin, end in view.row_pieces(token * n_idx + head, -(-len(candidates) // tile_blocks)):
-                covered = candidates[begin * tile_blocks : end * tile_blocks]
-                scored[covered.start : covered.stop] = flat[token, head, covered.start : covered.stop]
-            ids = selection.select(scored, visible, params)
-            block_ids[token, head, : len(ids)] = ids
-            selected_lens[token, head] = selection.selected_len(ids, visible, params.block_size)
-    return block_ids.reshape(*scores.shape[:-1], -1), selected_lens.reshape(scores.shape[:-1])
+        num_tiles = -(-len(candidates) // tile_blocks)
+        for head in range(flat.shape[1]):
+            for begin, end in view.row_pieces(token * flat.shape[1] + head, num_tiles):
+                blocks = candidates[begin * tile_blocks : end * tile_blocks]
+                covered[token, head, blocks.start : blocks.stop] = flat[
+                    token, head, blocks.start : blocks.stop
+                ]
+    return covered.reshape(scores.shape)

@@ -8,6 +8,7 @@ part of ``query_scale``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ def block_scores(
     layout: str = "PA_BNSD",
     query_layout: str = "BSND",
     dtype: type = np.float64,
+    reduce: Callable[[np.ndarray], np.floating] = logsumexp,
 ) -> np.ndarray:
     """Score of every block of every row, sinks and tail too.
 
@@ -77,6 +79,8 @@ def block_scores(
     dtype : numpy dtype
         Arithmetic after the (always float32) logits: float64 is the golden value, float32 one legal
         implementation of the definition.
+    reduce : callable
+        What becomes of a block's logits: their log-sum-exp, or for the study of rounding ``np.max``.
 
     Returns
     -------
@@ -100,8 +104,8 @@ def block_scores(
             ).astype(dtype)  # fmt: skip
             for block in range(selection.num_blocks(visible, block_size)):
                 first = block * block_size
-                scores[row, head, block] = logsumexp(logits[first : first + block_size])
-    return scores.reshape(*query.shape[:-1], -1)
+                scores[row, head, block] = reduce(logits[first : first + block_size])
+    return scores.reshape(*query.shape[:-1], scores.shape[-1])
 
 
 def select_from_scores(
@@ -135,7 +139,8 @@ def select_from_scores(
             ids = selection.select(flat[row, head], visible, params)
             block_ids[row, head, : len(ids)] = ids
             selected_lens[row, head] = selection.selected_len(ids, visible, params.block_size)
-    return block_ids.reshape(*scores.shape[:-1], -1), selected_lens.reshape(scores.shape[:-1])
+    shape = scores.shape[:-1]
+    return block_ids.reshape(*shape, block_ids.shape[-1]), selected_lens.reshape(shape)
 
 
 def qsi(

@@ -36,7 +36,9 @@ def flatten_tokens(array: np.ndarray, query_layout: str) -> np.ndarray:
     if query_layout not in QUERY_LAYOUTS:
         raise ValueError(f"query_layout must be one of {tuple(QUERY_LAYOUTS)}, got {query_layout!r}")
     array = np.asarray(array)
-    return array if query_layout == "TND" else array.reshape(-1, *array.shape[2:])
+    return (
+        array if query_layout == "TND" else array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+    )
 
 
 def query_tokens(
