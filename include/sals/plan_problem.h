@@ -63,33 +63,36 @@ inline Status validate(const char* op, PlanOp kind, int64_t device_cores, const 
     return check.status();
 }
 
-// Whether the words of a plan can be followed for `num_rows` rows. Devices trust a plan that passed here
-// or came from the planner; the CPU backend checks each one.
-inline Status validate_plan(const char* op, const Plan& plan, PlanOp kind, int64_t num_rows) {
+// Whether the words of a plan can be followed for a call with `num_rows` list rows, of which those from
+// `live_rows` on belong to no request (TND padding) and need no plan. Devices trust a plan that the planner
+// made; the CPU backend checks each one.
+inline Status validate_plan(const char* op, const Plan& plan, PlanOp kind, int64_t num_rows,
+                            int64_t live_rows) {
     Checker check(op);
     const int64_t tile = kind == PlanOp::QSI ? QSI_TILE_TOKENS : SFAA_TILE_TOKENS;
-    check.require(plan.magic == PLAN_MAGIC, "plan must begin with the magic word " +
-                                                std::to_string(PLAN_MAGIC) + ", got " +
-                                                std::to_string(plan.magic));
-    check.require(plan.version == PLAN_VERSION, "plan must have version " + std::to_string(PLAN_VERSION) +
-                                                    ", got " + std::to_string(plan.version));
-    check.require(plan.op == static_cast<int32_t>(kind),
-                  std::string("plan must be made by ") + (kind == PlanOp::QSI ? "qsi_plan" : "sfaa_plan") +
-                      ", got a plan for another operator");
-    check.require(plan.num_rows == num_rows, "plan must cover " + std::to_string(num_rows) + " rows, got " +
-                                                 std::to_string(plan.num_rows));
-    check.require(plan.tile_tokens == tile, "plan must have tiles of " + std::to_string(tile) +
-                                                " tokens, got " + std::to_string(plan.tile_tokens));
+    const auto word = [&check](const char* what, int64_t value, int64_t expected) {
+        check.require(value == expected, std::string("plan must have ") + what + " " +
+                                             std::to_string(expected) + ", got " + std::to_string(value));
+    };
+    word("the magic word", plan.magic, PLAN_MAGIC);
+    word("version", plan.version, PLAN_VERSION);
+    word(kind == PlanOp::QSI ? "the op of qsi_plan," : "the op of sfaa_plan,", plan.op,
+         static_cast<int64_t>(kind));
+    word("tile_tokens", plan.tile_tokens, tile);
+    check.require(plan.num_rows >= live_rows && plan.num_rows <= num_rows,
+                  "plan must cover the " + std::to_string(live_rows) +
+                      " list rows of the call, got a plan for " + std::to_string(plan.num_rows));
     check.range("plan num_cores", plan.num_cores, 1, MAX_CORES);
     if (!check.ok()) return check.status();
     const int32_t cores = plan.num_cores;
-    bool ordered = plan.row_begin[0] == 0 && plan.tile_begin[0] == 0 && plan.row_begin[cores] == num_rows &&
+    const int32_t rows = plan.num_rows;
+    bool ordered = plan.row_begin[0] == 0 && plan.tile_begin[0] == 0 && plan.row_begin[cores] == rows &&
                    plan.tile_begin[cores] == 0;
     for (int32_t i = 0; i < cores && ordered; ++i) {
         const bool forward =
             plan.row_begin[i] < plan.row_begin[i + 1] ||
             (plan.row_begin[i] == plan.row_begin[i + 1] && plan.tile_begin[i] <= plan.tile_begin[i + 1]);
-        ordered = forward && plan.tile_begin[i] >= 0 && plan.row_begin[i] <= num_rows;
+        ordered = forward && plan.tile_begin[i] >= 0 && plan.row_begin[i] <= rows;
     }
     check.require(ordered, "plan must have core boundaries that ascend from the first row to the last");
     return check.status();

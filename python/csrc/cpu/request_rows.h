@@ -53,47 +53,57 @@ inline std::vector<TokenRow> token_rows(const RequestAxis& axis, const RequestTe
     return rows;
 }
 
-// Lengths against max_len (the smaller of max_seq_len and what the cache can hold), query lengths against
-// the query, and every page number that a length makes reachable.
-inline Status check_values(const char* op, const RequestAxis& axis, const RequestTensors& t,
-                           const CacheShape& cache, int64_t max_pages, int64_t max_seq_len) {
-    Checker check(op);
-    const auto at = [](const char* name, int64_t b) {
-        return std::string(name) + "[" + std::to_string(b) + "]";
-    };
-    const int64_t capacity = is_paged(cache.layout) ? max_pages * cache.page_size : cache.page_size;
-    const int64_t max_len = smaller(max_seq_len, capacity);
+inline std::string element(const char* name, int64_t i) {
+    return std::string(name) + "[" + std::to_string(i) + "]";
+}
+
+// Lengths against `max_len`, which `max_len_name` names, and query lengths against the query.
+inline void check_lengths(Checker& check, const RequestAxis& axis, const RequestTensors& t, int64_t max_len,
+                          const char* max_len_name) {
     for (int64_t b = 0; b < axis.batch && check.ok(); ++b) {
-        const int64_t len = t.seq_lens[b];
-        if (len > max_len) {
-            const char* what = max_seq_len <= capacity ? "max_seq_len = " : "the tokens its cache can hold, ";
-            check.fail(at("seq_lens", b) + " must be at most " + what + std::to_string(max_len) + ", got " +
-                       std::to_string(len));
-        }
+        check.require(t.seq_lens[b] <= max_len, element("seq_lens", b) + " must be at most " + max_len_name +
+                                                    " = " + std::to_string(max_len) + ", got " +
+                                                    std::to_string(t.seq_lens[b]));
         if (t.query_lens != nullptr) {
             const bool fits = t.query_lens[b] >= 0 && (axis.s_q == 1 || t.query_lens[b] <= axis.s_q);
-            check.require(fits, at("query_lens", b) + " must be in [0, " + std::to_string(axis.s_q) +
+            check.require(fits, element("query_lens", b) + " must be in [0, " + std::to_string(axis.s_q) +
                                     "], got " + std::to_string(t.query_lens[b]));
         }
         if (t.query_start_loc != nullptr) {
-            const bool first = b > 0 || t.query_start_loc[0] == 0;
-            const bool rises = t.query_start_loc[b + 1] >= t.query_start_loc[b];
-            check.require(first && rises && t.query_start_loc[b + 1] <= axis.tokens,
+            const int64_t begin = t.query_start_loc[b], end = t.query_start_loc[b + 1];
+            check.require((b > 0 || begin == 0) && end >= begin && end <= axis.tokens,
                           "query_start_loc must start at 0 and ascend to at most tokens = " +
-                              std::to_string(axis.tokens) + ", got " + std::to_string(t.query_start_loc[b]) +
-                              " and " + std::to_string(t.query_start_loc[b + 1]) + " at " +
-                              std::to_string(b));
+                              std::to_string(axis.tokens) + ", got " + std::to_string(begin) + ", " +
+                              std::to_string(end) + " at " + std::to_string(b));
         }
-        if (t.block_table == nullptr) continue;
-        const int64_t pages = len > 0 ? ceil_div(len, cache.page_size) : 0;
+    }
+}
+
+// Every page number that a length makes reachable.
+inline void check_pages_in_table(Checker& check, const RequestAxis& axis, const RequestTensors& t,
+                                 const CacheShape& cache, int64_t max_pages) {
+    for (int64_t b = 0; b < axis.batch; ++b) {
+        const int64_t pages = num_blocks<int64_t>(t.seq_lens[b], cache.page_size);
         for (int64_t i = 0; i < pages && check.ok(); ++i) {
             const int64_t page = t.block_table[b * max_pages + i];
             check.require(page >= 0 && page < cache.num_pages,
-                          "block_table[" + std::to_string(b) + ", " + std::to_string(i) +
-                              "] must be a page in [0, " + std::to_string(cache.num_pages) + "), got " +
-                              std::to_string(page));
+                          element("block_table", b) + "[" + std::to_string(i) + "] must be a page in [0, " +
+                              std::to_string(cache.num_pages) + "), got " + std::to_string(page));
         }
     }
+}
+
+// All that the integers of a call owe to its tensors: no length or page leads outside the cache.
+inline Status check_values(const char* op, const RequestAxis& axis, const RequestTensors& t,
+                           const CacheShape& cache, int64_t max_pages, int64_t max_seq_len) {
+    Checker check(op);
+    const int64_t capacity = is_paged(cache.layout) ? max_pages * cache.page_size : cache.page_size;
+    if (max_seq_len <= capacity) {
+        check_lengths(check, axis, t, max_seq_len, "max_seq_len");
+    } else {
+        check_lengths(check, axis, t, capacity, "the tokens that the cache of a request can hold");
+    }
+    if (t.block_table != nullptr) check_pages_in_table(check, axis, t, cache, max_pages);
     return check.status();
 }
 
