@@ -57,24 +57,29 @@ inline std::string element(const char* name, int64_t i) {
     return std::string(name) + "[" + std::to_string(i) + "]";
 }
 
-// Lengths against `max_len`, which `max_len_name` names, and query lengths against the query.
+// Lengths against `max_len`, which `max_len_name` names, and query lengths against the query. Sentences are
+// built only for the element that breaks a rule.
 inline void check_lengths(Checker& check, const RequestAxis& axis, const RequestTensors& t, int64_t max_len,
                           const char* max_len_name) {
+    const auto fail = [&check](const char* name, int64_t b, const std::string& rule, int64_t got) {
+        check.fail(element(name, b) + " must be " + rule + ", got " + std::to_string(got));
+    };
     for (int64_t b = 0; b < axis.batch && check.ok(); ++b) {
-        check.require(t.seq_lens[b] <= max_len, element("seq_lens", b) + " must be at most " + max_len_name +
-                                                    " = " + std::to_string(max_len) + ", got " +
-                                                    std::to_string(t.seq_lens[b]));
+        if (t.seq_lens[b] > max_len) {
+            fail("seq_lens", b, std::string("at most ") + max_len_name + " = " + std::to_string(max_len),
+                 t.seq_lens[b]);
+        }
         if (t.query_lens != nullptr) {
             const bool fits = t.query_lens[b] >= 0 && (axis.s_q == 1 || t.query_lens[b] <= axis.s_q);
-            check.require(fits, element("query_lens", b) + " must be in [0, " + std::to_string(axis.s_q) +
-                                    "], got " + std::to_string(t.query_lens[b]));
+            if (!fits) fail("query_lens", b, "in [0, " + std::to_string(axis.s_q) + "]", t.query_lens[b]);
         }
         if (t.query_start_loc != nullptr) {
             const int64_t begin = t.query_start_loc[b], end = t.query_start_loc[b + 1];
-            check.require((b > 0 || begin == 0) && end >= begin && end <= axis.tokens,
-                          "query_start_loc must start at 0 and ascend to at most tokens = " +
-                              std::to_string(axis.tokens) + ", got " + std::to_string(begin) + ", " +
-                              std::to_string(end) + " at " + std::to_string(b));
+            if (b == 0 && begin != 0) fail("query_start_loc", 0, "0", begin);
+            if (end < begin || end > axis.tokens) {
+                fail("query_start_loc", b + 1,
+                     "in [" + std::to_string(begin) + ", " + std::to_string(axis.tokens) + "]", end);
+            }
         }
     }
 }
@@ -84,11 +89,12 @@ inline void check_pages_in_table(Checker& check, const RequestAxis& axis, const 
                                  const CacheShape& cache, int64_t max_pages) {
     for (int64_t b = 0; b < axis.batch; ++b) {
         const int64_t pages = num_blocks<int64_t>(t.seq_lens[b], cache.page_size);
-        for (int64_t i = 0; i < pages && check.ok(); ++i) {
+        for (int64_t i = 0; i < pages; ++i) {
             const int64_t page = t.block_table[b * max_pages + i];
-            check.require(page >= 0 && page < cache.num_pages,
-                          element("block_table", b) + "[" + std::to_string(i) + "] must be a page in [0, " +
-                              std::to_string(cache.num_pages) + "), got " + std::to_string(page));
+            if (page >= 0 && page < cache.num_pages) continue;
+            return check.fail(element("block_table", b) + "[" + std::to_string(i) +
+                              "] must be a page in [0, " + std::to_string(cache.num_pages) + "), got " +
+                              std::to_string(page));
         }
     }
 }
