@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators, documented. Each function calls one operator of ``torch.ops.sals``.
 
-Vocabulary: ``batch`` requests with ``s_q`` query tokens each (layout BSND) or ``tokens`` query tokens end to
-end (layout TND, split by ``query_start_loc``); ``n_q`` query heads in ``n_kv`` groups; ``n_idx`` index heads,
-``n_kv`` or 1; caches in ``pages`` of ``page_size`` tokens, addressed by ``block_table``; ``block_size`` tokens
-are chosen or left out together. Lengths, ids, slots and tables are int32.
+Vocabulary: ``batch`` requests with ``s_q`` query tokens each (layout BSND) or ``tokens`` query tokens end
+to end (layout TND, split by ``query_start_loc``); ``n_q`` query heads in ``n_kv`` groups; ``n_idx`` index
+heads, ``n_kv`` or 1; caches in ``pages`` of ``page_size`` tokens, addressed by ``block_table``;
+``block_size`` tokens are chosen or left out together. Lengths, ids, slots and tables are int32.
 """
 
 from __future__ import annotations
@@ -14,13 +14,25 @@ from torch import Tensor
 
 from sals.selection import Selection
 
+__all__ = [
+    "block_scores",
+    "plan_attention",
+    "plan_selection",
+    "project_query",
+    "select_blocks",
+    "sparse_attention",
+    "write_cache",
+]
+
+DEFAULT_SELECTION = Selection()
+
 
 def plan_selection(
     seq_lens: Tensor,
     *,
     n_idx: int,
     max_seq_len: int,
-    selection: Selection = Selection(),
+    selection: Selection = DEFAULT_SELECTION,
     s_q: int = 1,
     query_lens: Tensor | None = None,
     query_start_loc: Tensor | None = None,
@@ -83,7 +95,7 @@ def select_blocks(
     seq_lens: Tensor,
     *,
     max_seq_len: int,
-    selection: Selection = Selection(),
+    selection: Selection = DEFAULT_SELECTION,
     block_table: Tensor | None = None,
     query_lens: Tensor | None = None,
     query_start_loc: Tensor | None = None,
@@ -174,7 +186,7 @@ def block_scores(
     layout: str = "PA_BNSD",
     query_layout: str = "BSND",
 ) -> Tensor:
-    """Scores on which :func:`select_blocks` decides, for study and tests.
+    """Return the scores on which :func:`select_blocks` decides, for study and tests.
 
     Parameters
     ----------
@@ -215,7 +227,7 @@ def plan_attention(
     n_kv: int,
     group: int,
     max_seq_len: int,
-    selection: Selection = Selection(),
+    selection: Selection = DEFAULT_SELECTION,
     s_q: int = 1,
     shared_list: bool = False,
     query_lens: Tensor | None = None,

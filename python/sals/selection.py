@@ -13,7 +13,7 @@ Keep = int | float | str | Fraction
 
 
 def keep_fraction(keep: Keep) -> Fraction:
-    """The exact fraction that a caller means by ``keep``.
+    """Return the exact fraction that a caller means by ``keep``.
 
     Parameters
     ----------
@@ -79,6 +79,7 @@ class Selection:
     order: str = "index"
 
     def __post_init__(self) -> None:
+        """Make ``keep`` an exact fraction."""
         object.__setattr__(self, "keep", keep_fraction(self.keep))
 
     def plan_arguments(self) -> dict[str, Any]:
