@@ -26,7 +26,7 @@ def pack_int4(codes: np.ndarray) -> np.ndarray:
     if codes.size and (codes.min() < INT4_MIN or codes.max() > INT4_MAX):
         raise ValueError(f"pack_int4: codes must lie in [{INT4_MIN}, {INT4_MAX}]")
     nibbles = codes.astype(np.int64).astype(np.uint32) & np.uint32(0xF)
-    words = nibbles.reshape(*codes.shape[:-1], -1, INT4_PER_WORD) << _SHIFTS
+    words = nibbles.reshape(*codes.shape[:-1], codes.shape[-1] // INT4_PER_WORD, INT4_PER_WORD) << _SHIFTS
     return np.bitwise_or.reduce(words, axis=-1).view(np.int32)
 
 
@@ -36,4 +36,4 @@ def unpack_int4(words: np.ndarray) -> np.ndarray:
     nibbles = (words[..., None] >> _SHIFTS) & np.uint32(0xF)
     codes = nibbles.astype(np.int8)
     codes[codes > INT4_MAX] -= 1 << INT4_BITS
-    return codes.reshape(*words.shape[:-1], -1)
+    return codes.reshape(*words.shape[:-1], words.shape[-1] * INT4_PER_WORD)

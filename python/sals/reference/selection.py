@@ -92,7 +92,7 @@ def masses(scores: np.ndarray) -> list[int]:
         return []
     values = normalise_scores(scores)
     best = values.max()
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         differences = np.where(values == best, np.float32(0.0), values - best)
     return [int(w) for w in np.rint(COVERAGE_MASS_ONE * np.exp(differences.astype(np.float64)))]
 
