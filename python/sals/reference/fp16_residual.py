@@ -29,9 +29,9 @@ def _split_fp16(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _product_fp16(
     first: np.ndarray, second: np.ndarray, codes: np.ndarray, divisor: np.float32
 ) -> np.ndarray:
-    codes = codes.astype(np.int32)
-    one = ((first @ codes) * (1 / divisor)).astype(np.float16)
-    two = ((second @ codes) * (1 / (divisor * SECOND_TERM))).astype(np.float16)
+    codes = codes.astype(np.float64)
+    one = ((first.astype(np.float64) @ codes) / divisor).astype(np.float16)
+    two = ((second.astype(np.float64) @ codes) / (divisor * SECOND_TERM)).astype(np.float16)
     return one + two
 
 

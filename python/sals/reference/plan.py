@@ -15,13 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sals import _contract
-from sals._contract import (
-    PLAN_MAGIC,
-    PLAN_VERSION,
-    PLAN_WORDS,
-    QSI_TILE_TOKENS,
-)
+from sals._contract import PLAN_FIELDS, PLAN_MAGIC, PLAN_VERSION, PLAN_WORDS, QSI_TILE_TOKENS
 from sals.reference import rows, selection
 from sals.reference.sfaa import sfaa_two_term
 
@@ -55,23 +49,26 @@ class PlanView:
 
     def __init__(self, words: np.ndarray) -> None:
         self._words = [int(word) for word in words]
-        if len(self._words) != PLAN_WORDS or self.field("MAGIC") != PLAN_MAGIC:
+        if len(self._words) != PLAN_WORDS or self.field("magic") != PLAN_MAGIC:
             raise ValueError(f"not a plan: {len(self._words)} words that begin with {self._words[:1]}")
-        if self.field("VERSION") != PLAN_VERSION:
-            raise ValueError(f"plan must have version {PLAN_VERSION}, got {self.field('VERSION')}")
+        if self.field("version") != PLAN_VERSION:
+            raise ValueError(f"plan must have version {PLAN_VERSION}, got {self.field('version')}")
 
     def field(self, name: str, index: int = 0) -> int:
-        """Read element `index` of a field of the plan, named as in ``include/sals/plan.h``, upper case."""
-        return self._words[getattr(_contract, f"PLAN_{name}") + index]
+        """Read element `index` of a field of the plan, named as in ``include/sals/plan.h``."""
+        first, count = PLAN_FIELDS[name]
+        if not 0 <= index < count:
+            raise IndexError(f"{name} has {count} words, got index {index}")
+        return self._words[first + index]
 
     def boundary(self, core: int) -> tuple[int, int]:
         """Row and tile at which `core` starts and the core before it stops."""
-        return self.field("ROW_BEGIN", core), self.field("TILE_BEGIN", core)
+        return self.field("row_begin", core), self.field("tile_begin", core)
 
     def pieces(self) -> Iterator[Piece]:
         """Walk all pieces in core order, which is also row and tile order."""
         slot = 0
-        for core in range(self.field("NUM_CORES")):
+        for core in range(self.field("num_cores")):
             row, tile = self.boundary(core)
             last = self.boundary(core + 1)
             while (row, tile) < last:
@@ -83,14 +80,14 @@ class PlanView:
 
     def merges(self) -> list[Merge]:
         """List the cut rows as the plan states them."""
-        names = ("MERGE_ROW", "MERGE_FIRST_SLOT", "MERGE_NUM_PARTS")
-        return [Merge(*(self.field(name, i) for name in names)) for i in range(self.field("NUM_MERGES"))]
+        names = ("merge_row", "merge_first_slot", "merge_num_parts")
+        return [Merge(*(self.field(name, i) for name in names)) for i in range(self.field("num_merges"))]
 
     def row_pieces(self, row: int, num_tiles: int) -> list[tuple[int, int]]:
         """Half-open tile ranges into which the plan cuts a row that really has `num_tiles` tiles."""
         cuts = {piece.tile_begin for piece in self.pieces() if piece.row == row}
         starts = sorted(cut for cut in cuts if cut < num_tiles)
-        return list(zip(starts, [*starts[1:], num_tiles], strict=True))
+        return list(zip(starts, [*starts, num_tiles][1:], strict=True))
 
 
 def sfaa_by_plan(plan: np.ndarray, *tensors: np.ndarray | None, **arguments: Any) -> tuple[Any, Any]:

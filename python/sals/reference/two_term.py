@@ -24,9 +24,13 @@ def split(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def product(first: np.ndarray, second: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """``(first + second / 254) @ codes`` with exact integer products, combined in float32."""
-    codes = codes.astype(np.int32)
-    return (first @ codes).astype(np.float32) + (second @ codes).astype(np.float32) / SECOND_TERM
+    """Multiply ``(first + second / 254) @ codes``: exact integer products, combined in float32.
+
+    The integers are far below 2^53, so float64 sums them exactly in any order, and faster than NumPy's int32.
+    """
+    codes = codes.astype(np.float64)
+    one, two = (term.astype(np.float64) @ codes for term in (first, second))
+    return one.astype(np.float32) + two.astype(np.float32) / SECOND_TERM
 
 
 def split_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
