@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/sfaa_rows.h"
+
+#include <algorithm>
+
+namespace sals::cpu {
+
+// Consecutive tokens of one block.
+struct SfaaRows::Run {
+    int64_t page;
+    int64_t offset;    // in the page
+    int64_t position;  // in the request
+    const int8_t* key;
+    const int8_t* value;
+    int64_t token_stride;
+};
+
+SfaaRows::SfaaRows(const SfaaProblem& problem, const SfaaTensors& tensors)
+    : problem_(problem),
+      tensors_(tensors),
+      tile_blocks_(SFAA_TILE_TOKENS / problem.block_size),
+      page_blocks_(std::max<int64_t>(problem.cache.page_size / problem.block_size, 1)) {
+    const std::vector<TokenRow> rows = token_rows(problem.axis, tensors.request, problem.axis.s_q);
+    visible_.reserve(rows.size());
+    request_.reserve(rows.size());
+    for (const TokenRow& row : rows) {
+        const bool is_real = row.s < row.q_len;
+        visible_.push_back(!is_real ? 0 : tensors.causal ? row.visible() : std::max<int64_t>(row.seq_len, 0));
+        request_.push_back(row.request);
+    }
+}
+
+ListRow SfaaRows::list_row(int64_t row) const {
+    const int64_t list_token = row / problem_.n_kv;
+    const int64_t head = row % problem_.n_kv;
+    const int64_t list_head = problem_.list_heads == 1 ? 0 : head;
+    ListRow result{};
+    result.block_ids = tensors_.block_ids + (list_token * problem_.list_heads + list_head) * problem_.width;
+    result.head = head;
+    result.tokens = problem_.shared_list() ? problem_.axis.s_q : 1;
+    result.first_token = list_token * result.tokens;
+    result.request = request_[result.first_token];
+    return result;
+}
+
+int64_t SfaaRows::list_tokens(int64_t row) const {
+    const int64_t list_head = problem_.list_heads == 1 ? 0 : row % problem_.n_kv;
+    const int64_t tokens = tensors_.selected_lens[row / problem_.n_kv * problem_.list_heads + list_head];
+    return std::min<int64_t>(std::max<int64_t>(tokens, 0), problem_.width * problem_.block_size);
+}
+
+SfaaRows::Run SfaaRows::find_run(const ListRow& row, int64_t block) const {
+    const CacheShape& cache = problem_.cache;
+    Run run{};
+    run.position = block * problem_.block_size;
+    run.page = row.request;
+    run.offset = run.position;
+    if (is_paged(cache.layout)) {
+        const auto index = static_cast<uint32_t>(block) / static_cast<uint32_t>(page_blocks_);
+        run.page = tensors_.request.block_table[row.request * problem_.max_pages + index];
+        run.offset = run.position - index * cache.page_size;
+    }
+    const RowGeometry key = row_geometry(cache, run.page, row.head, false);
+    const RowGeometry value = row_geometry(cache, run.page, row.head, true);
+    const int8_t* value_cache = tensors_.value_cache != nullptr ? tensors_.value_cache : tensors_.key_cache;
+    run.key = tensors_.key_cache + key.base + run.offset * key.token_stride;
+    run.value = value_cache + value.base + run.offset * value.token_stride;
+    run.token_stride = key.token_stride;
+    return run;
+}
+
+void SfaaRows::append(const Run& run, int64_t count, TileTokens& tokens) {
+    const int64_t begin = tokens.count;
+    for (int64_t i = 0; i < count; ++i) tokens.key[begin + i] = run.key + i * run.token_stride;
+    for (int64_t i = 0; i < count; ++i) tokens.value[begin + i] = run.value + i * run.token_stride;
+    for (int64_t i = 0; i < count; ++i) tokens.position[begin + i] = static_cast<int32_t>(run.position + i);
+    tokens.count += static_cast<int32_t>(count);
+    const auto last = static_cast<int32_t>(run.position + count - 1);
+    if (last > tokens.last_position) tokens.last_position = last;
+}
+
+void SfaaRows::append_scales(const ListRow& row, const Run& run, int64_t count, TileTokens& tokens) const {
+    const ScaleGeometry scale = scale_geometry(problem_.cache, run.page, row.head);
+    const int64_t begin = tokens.count;
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t at = scale.base + (run.offset + i) * scale.token_stride;
+        tokens.key_scale[begin + i] = tensors_.key_scale[at];
+        tokens.value_scale[begin + i] = tensors_.value_scale[at];
+    }
+}
+
+void SfaaRows::read_tile(const ListRow& row, int64_t tile, int64_t visible, TileTokens& tokens) const {
+    constexpr int64_t STEP = 16;
+    const int64_t end = std::min<int64_t>((tile + 1) * tile_blocks_, problem_.width);
+    tokens.count = 0;
+    tokens.last_position = -1;
+    tokens.plane_stride = row_geometry(problem_.cache, 0, 0, false).plane_stride;
+    for (int64_t i = tile * tile_blocks_; i < end; ++i) {
+        const int64_t block = row.block_ids[i];
+        if (block == INVALID_BLOCK) continue;
+        const int64_t count = std::min<int64_t>(problem_.block_size, visible - block * problem_.block_size);
+        if (count <= 0) continue;
+        const Run run = find_run(row, block);
+        if (!problem_.static_scales) append_scales(row, run, count, tokens);
+        append(run, count, tokens);
+    }
+    tokens.padded_count = static_cast<int32_t>(ceil_div(int64_t{tokens.count}, STEP) * STEP);
+    for (int32_t i = tokens.count; i < tokens.padded_count; ++i) {
+        tokens.key[i] = tokens.key[tokens.count - 1];
+        tokens.value[i] = tokens.value[tokens.count - 1];
+        tokens.position[i] = tokens.last_position;
+        tokens.key_scale[i] = 0.0F;
+        tokens.value_scale[i] = 0.0F;
+    }
+}
+
+}  // namespace sals::cpu

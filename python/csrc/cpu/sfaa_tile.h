@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// sfaa_tile.h - attention over one tile of tokens. Compiled per instruction set.
+//     keys    -> packed     one pass over the memory of the tile, which also asks for the next tile's
+//     values  -> packed
+//     q K^T   -> dots       exact int32, two terms per query row
+//     softmax -> weights    fp32, then two int8 terms
+//     P V     -> products   exact int32
+//     products merge into the rows' partial result
+#pragma once
+#include "cpu/sfaa_merge.h"
+#include "cpu/sfaa_two_term.h"
+
+namespace sals::cpu::SALS_TARGET {
+
+inline void prefetch_rows(const int8_t* const* rows, RowBytes bytes) {
+    constexpr int32_t CACHE_LINE = 64, PLANE = 32;
+    const int32_t step = bytes.plane_stride == PLANE ? CACHE_LINE : PLANE;
+    for (int32_t token = 0; token < TOKEN_STEP; ++token) {
+        for (int32_t channel = 0; channel < bytes.head_dim; channel += step) {
+            __builtin_prefetch(rows[token] + channel_offset(bytes, channel), 0, 2);
+        }
+    }
+}
+
+SALS_INLINE void pack_tile(const TileTokens& tile, const TileTokens* next, int32_t head_dim,
+                           TileScratch& scratch) {
+    const RowBytes bytes = {tile.plane_stride, head_dim};
+    const int32_t next_count = next != nullptr ? next->padded_count : 0;
+    for (int32_t token = 0; token < tile.padded_count || token < next_count; token += TOKEN_STEP) {
+        if (token < next_count) {
+            prefetch_rows(next->key + token, bytes);
+            prefetch_rows(next->value + token, bytes);
+        }
+        if (token < tile.padded_count) {
+            pack_keys(tile.key + token, bytes, scratch.keys + token, TILE);
+            pack_values(tile.value + token, bytes,
+                        scratch.values + static_cast<int64_t>(token) / DEPTH_STEP * head_dim, head_dim);
+        }
+    }
+}
+
+// What the weights of a row say of the tile, besides themselves.
+struct RowStats {
+    float maximum, row_sum, exp_sum, output_factor;
+};
+
+// Logits in place of the dots of the first term; returns their maximum.
+SALS_INLINE float row_logits(const QueryRows& rows, int32_t r, const TileTokens& tile, int32_t* dots) {
+    const F32x16 factor = broadcast(rows.factor[r]);
+    const bool all_seen = rows.visible[r] > tile.last_position;
+    F32x16 largest = broadcast(NOTHING);
+    for (int32_t i = 0; i < tile.padded_count; i += LANES) {
+        F32x16 logit = joined(to_f32(load(dots + i)), to_f32(load(dots + TILE + i))) * factor;
+        if (!rows.static_scales) logit = logit * load(tile.key_scale + i);
+        if (!all_seen) {
+            const I32x16 seen = less(load(tile.position + i), broadcast(rows.visible[r]));
+            logit = select(seen, logit, broadcast(NOTHING));
+        }
+        if (i + LANES > tile.count) {
+            const I32x16 real = less(lane_index() + broadcast(i), broadcast(tile.count));
+            logit = select(real, logit, broadcast(NOTHING));
+        }
+        store(dots + i, bits_of(logit));
+        largest = max(largest, logit);
+    }
+    return max_lane(largest);
+}
+
+// Per-token value scales join the weights, which are then split anew by their own maximum. Returns the factor
+// that the products are short of.
+inline float fold_value_scale(float* weights, const TileTokens& tile, int8_t* codes, int32_t* sums) {
+    F32x16 largest = broadcast(0.0F);
+    for (int32_t i = 0; i < tile.padded_count; i += LANES) {
+        const F32x16 weight = load(weights + i) * load(tile.value_scale + i);
+        store(weights + i, weight);
+        largest = max(largest, abs(weight));
+    }
+    const float amax = max_lane(largest);
+    store_split(weights, tile.padded_count, unit_factor(amax), codes, codes + TILE, sums);
+    return amax / FIRST_TERM;
+}
+
+// Two-term weights of one row from its dots. Both sums of the weights are in units of 1/127, as the products
+// are, and cancel in the end.
+SALS_INLINE RowStats row_softmax(const QueryRows& rows, int32_t r, const TileTokens& tile, int32_t* dots,
+                                 int8_t* codes, int32_t* sums) {
+    const float maximum = row_logits(rows, r, tile, dots);
+    if (maximum == NOTHING) {
+        std::memset(codes, 0, TERMS * TILE);
+        sums[0] = sums[1] = 0;
+        return {NOTHING, 0.0F, 0.0F, 0.0F};
+    }
+    alignas(64) float joint[TILE];
+    F32x16 exp_sum = broadcast(0.0F);
+    I32x16 first_sum = broadcast(0), second_sum = broadcast(0);
+    for (int32_t i = 0; i < tile.padded_count; i += LANES) {
+        const F32x16 p = exp(from_bits(load(dots + i)) - broadcast(maximum));
+        const TwoTerms terms = split(p * broadcast(FIRST_TERM));
+        exp_sum = exp_sum + p;
+        first_sum = first_sum + terms.first_i;
+        second_sum = second_sum + terms.second_i;
+        if (rows.static_scales) {
+            store_int8(codes + i, terms.first_i);
+            store_int8(codes + TILE + i, terms.second_i);
+        } else {
+            store(joint + i, joined(terms.first, terms.second));
+        }
+    }
+    sums[0] = sum(first_sum);
+    sums[1] = sum(second_sum);
+    const float row_sum = static_cast<float>(sums[0]) + static_cast<float>(sums[1]) * (1.0F / SECOND_TERM);
+    const float factor = rows.static_scales ? 1.0F : fold_value_scale(joint, tile, codes, sums);
+    return {maximum, row_sum, sum(exp_sum) + rows.poison[r], factor};
+}
+
+// One row of the tile's products joins the accumulator.
+SALS_INLINE void accumulate(const int32_t* products, int32_t head_dim, float mine, float theirs,
+                            float* into) {
+    for (int32_t x = 0; x < head_dim; x += LANES) {
+        const F32x16 y = joined(to_f32(load(products + x)), to_f32(load(products + head_dim + x)));
+        store(into + x, load(into + x) * broadcast(mine) + y * broadcast(theirs));
+    }
+}
+
+SALS_INLINE void merge_tile(const RowStats* stats, int32_t begin, int32_t count, int32_t head_dim,
+                            const int32_t* products, const Partial& partial) {
+    float maximum[BLOCK_ROWS];
+    for (int32_t i = 0; i < count; ++i) maximum[i] = stats[i].maximum;
+    Rescale scale;
+    rescale(partial.maximum + begin, maximum, count, scale);
+    for (int32_t i = 0; i < count; ++i) {
+        if (maximum[i] == NOTHING) continue;
+        const int32_t r = begin + i;
+        const float mine = scale.factor[i], theirs = scale.factor[LANES / 2 + i];
+        partial.maximum[r] = scale.maximum[i];
+        partial.row_sum[r] = partial.row_sum[r] * mine + stats[i].row_sum * theirs;
+        partial.exp_sum[r] = partial.exp_sum[r] * mine + stats[i].exp_sum * theirs;
+        accumulate(products + i * TERMS * head_dim, head_dim, mine, stats[i].output_factor * theirs,
+                   partial.accumulator + static_cast<int64_t>(r) * head_dim);
+    }
+}
+
+inline void attend_block(const QueryRows& rows, int32_t begin, const TileTokens& tile, TileScratch& scratch,
+                         const Partial& partial) {
+    const int32_t count = rows.count - begin < BLOCK_ROWS ? rows.count - begin : BLOCK_ROWS;
+    const int32_t head_dim = rows.head_dim;
+    const LeftRows query = {rows.codes + begin * TERMS * head_dim, head_dim, rows.code_sum + begin * TERMS};
+    multiply(query, count * TERMS, {scratch.keys, TILE, head_dim / DEPTH_STEP}, tile.padded_count,
+             scratch.dots, TILE);
+    RowStats stats[BLOCK_ROWS];
+    int32_t sums[BLOCK_ROWS * TERMS];
+    for (int32_t i = 0; i < count; ++i) {
+        stats[i] = row_softmax(rows, begin + i, tile, scratch.dots + i * TERMS * TILE,
+                               scratch.weights + i * TERMS * TILE, sums + i * TERMS);
+    }
+    multiply({scratch.weights, TILE, sums}, count * TERMS,
+             {scratch.values, head_dim, tile.padded_count / DEPTH_STEP}, head_dim, scratch.products,
+             head_dim);
+    merge_tile(stats, begin, count, head_dim, scratch.products, partial);
+}
+
+inline void attend_tile(const QueryRows& rows, const TileTokens& tile, const TileTokens* next,
+                        TileScratch& scratch, const Partial& partial) {
+    pack_tile(tile, next, rows.head_dim, scratch);
+    for (int32_t begin = 0; begin < rows.count; begin += BLOCK_ROWS) {
+        attend_block(rows, begin, tile, scratch, partial);
+    }
+}
+
+inline constexpr SfaaKernels SFAA_KERNELS = {quantize_query, attend_tile, merge, finish};
+
+}  // namespace sals::cpu::SALS_TARGET
