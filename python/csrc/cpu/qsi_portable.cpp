@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#define SALS_TARGET portable
+#include "cpu/qsi_kernels_impl.h"
