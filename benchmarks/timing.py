@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times several candidates in turn, so that a machine whose speed drifts treats them alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+
+
+def interleaved(candidates: Mapping[str, Callable[[], object]], seconds: float, min_rounds: int = 5):
+    """Run all candidates in rounds for about `seconds`, after one warm-up; median seconds by name."""
+    for run in candidates.values():
+        run()
+    taken: dict[str, list[float]] = {name: [] for name in candidates}
+    stop = time.perf_counter() + seconds
+    rounds = 0
+    while rounds < min_rounds or time.perf_counter() < stop:
+        for name, run in candidates.items():
+            start = time.perf_counter()
+            run()
+            taken[name].append(time.perf_counter() - start)
+        rounds += 1
+    return {name: statistics.median(times) for name, times in taken.items()}
