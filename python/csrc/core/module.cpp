@@ -7,4 +7,5 @@ PYBIND11_MODULE(_core, module) {
     sals::core::export_constants(module);
     sals::core::export_selection(module);
     sals::core::export_layout(module);
+    sals::core::export_plan(module);
 }
