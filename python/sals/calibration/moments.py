@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -61,18 +61,40 @@ def group_mean(query: Tensor, n_kv: int) -> Tensor:
     return query.float().view(tokens, n_kv, n_q // n_kv, head_dim).mean(2)
 
 
-def collect_moments(model: PreTrainedModel, windows: Iterable[Tensor]) -> dict[bool, list[Moments]]:
-    """Run the model over token windows ``[tokens]`` and return the moments per layer, by ``rotated``."""
+def collect_moments(
+    model: PreTrainedModel, windows: Sequence[Tensor], max_seq_len: int, skip: int
+) -> dict[bool, list[Moments]]:
+    """Run the model over windows of a text and return the moments per layer, by ``rotated``.
+
+    RoPE makes attention depend on distances alone, so every window is placed at other positions, evenly over
+    ``max_seq_len``: the moments of rotated keys then cover all positions at the price of short windows. (With
+    positions up to 4,096 only, low-rank bases lose much of their worth beyond.)
+
+    Parameters
+    ----------
+    model : PreTrainedModel
+        The model.
+    windows : sequence of Tensor[int64], shape (tokens,)
+        Token windows.
+    max_seq_len : int
+        Positions to cover.
+    skip : int
+        Leading tokens of a window that are left out: they are attention sinks, unlike all other keys, and a
+        selection with sink blocks never ranks them.
+    """
     facts = ModelFingerprint.of(model.config)
     width = facts.n_kv * facts.head_dim
     moments = {rotated: [Moments.zeros(width) for _ in range(facts.n_layers)] for rotated in (False, True)}
 
     def record(call: AttentionCall) -> Tensor:
-        moments[True][call.layer].add(call.key, call.query)
-        moments[False][call.layer].add(call.plain_key, call.plain_query)
+        moments[True][call.layer].add(call.key[skip:], call.query[skip:])
+        moments[False][call.layer].add(call.plain_key[skip:], call.plain_query[skip:])
         return causal_attention(call)
 
     with torch.inference_mode(), attention_replaced(model, record):
-        for window in windows:
-            model(window[None], use_cache=False, logits_to_keep=1)
+        for index, window in enumerate(windows):
+            last_start = max(max_seq_len - window.shape[0], 0)
+            start = last_start * index // max(len(windows) - 1, 1)
+            positions = torch.arange(start, start + window.shape[0], device=window.device)
+            model(window[None], position_ids=positions[None], use_cache=False, logits_to_keep=1)
     return moments

@@ -45,7 +45,9 @@ class AttentionCall:
 
 Handler = Callable[[AttentionCall], Tensor]
 
-_active: contextvars.ContextVar[tuple[Handler, dict[str, Tensor]]] = contextvars.ContextVar("sals_calibration")
+_active: contextvars.ContextVar[tuple[Handler, dict[str, Tensor]]] = contextvars.ContextVar(
+    "sals_calibration"
+)
 
 
 @contextlib.contextmanager
@@ -75,7 +77,9 @@ def attention_replaced(model: PreTrainedModel, handler: Handler) -> Iterator[Non
 
 def attention_layers(model: PreTrainedModel) -> list[nn.Module]:
     """Return the attention modules of a model in layer order."""
-    layers = [module for module in model.modules() if hasattr(module, "layer_idx") and hasattr(module, "q_proj")]
+    layers = [
+        module for module in model.modules() if hasattr(module, "layer_idx") and hasattr(module, "q_proj")
+    ]
     expected = model.config.get_text_config().num_hidden_layers
     if len(layers) != expected or not all(hasattr(layer, "k_proj") for layer in layers):
         raise ValueError(

@@ -100,7 +100,8 @@ class Ranking:
         candidate = (block >= budget.sink_blocks) & (block < last)
         self._forced = ~candidate & (block < row_blocks[:, None])
         self._num_candidates = candidate.sum(1)
-        ordered = scores.masked_fill(~candidate, float("-inf")).argsort(-1, descending=True, stable=True)
+        ranked = scores.masked_fill(~candidate, float("-inf")).sort(dim=-1, descending=True, stable=True)
+        ordered = ranked.indices
         position = torch.empty_like(ordered)
         position.scatter_(-1, ordered, block.expand_as(ordered))
         self._position = position.masked_fill_(~candidate, blocks)
