@@ -10,14 +10,20 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
-from transformers import AttentionInterface, AttentionMaskInterface, DynamicCache, PreTrainedModel
+from transformers import (
+    AttentionInterface,
+    AttentionMaskInterface,
+    DynamicCache,
+    GenerationConfig,
+    PreTrainedModel,
+)
 
 from sals._contract import MAX_SELECTED_BLOCKS
 from sals.calibration import Calibration
 from sals.selection import Keep, Selection
 
 from .attention import AttachedLayer, attached_layers, sals_attention, sals_mask
-from .cache import DEFAULT_LAYOUT, DEFAULT_PAGE_SIZE, SalsCache
+from .cache import DEFAULT_LAYOUT, DEFAULT_PAGE_SIZE, SalsCache, check_pages
 from .modules import attention_modules, check_supported, plain_source
 from .settings import DEFAULT_MAX_DECODE_TOKENS, DEFAULT_MIN_DENSE_TOKENS, DecodeSettings
 from .timer import NO_TIMER, StageTimer
@@ -157,14 +163,19 @@ class Attachment:
             return
 
         def prepare_cache(
-            config: Any, model_kwargs: dict[str, Any], mode: Any, batch_size: int, max_cache_length: int
+            config: GenerationConfig,
+            model_kwargs: dict[str, Any],
+            mode: Any,
+            batch_size: int,
+            max_cache_length: int,
         ) -> None:
             given = [model_kwargs.get(argument) for argument in _CACHE_ARGUMENTS]
             prepare(config, model_kwargs, mode, batch_size, max_cache_length)
             sequences = max(config.num_beams or 1, config.num_return_sequences or 1)
+            max_len = max_cache_length + 1 + _most_guesses(config)
             for argument, before in zip(_CACHE_ARGUMENTS, given, strict=True):
                 if before is None and type(model_kwargs.get(argument)) is DynamicCache:
-                    model_kwargs[argument] = self.new_cache(batch_size * sequences, max_cache_length + 1)
+                    model_kwargs[argument] = self.new_cache(batch_size * sequences, max_len)
 
         setattr(self.model, name, prepare_cache)
         undo.callback(delattr, self.model, name)
@@ -238,6 +249,7 @@ def attach(
         max_blocks=MAX_SELECTED_BLOCKS,
     )
     settings = DecodeSettings(selection, min_dense_tokens, max_decode_tokens)
+    check_pages(page_size, layout, calibration)
     attachment = Attachment(model, calibration, settings, page_size, layout)
     check_supported(model, attention_modules(model))
     attachment.install()
@@ -255,6 +267,12 @@ def detach(model: PreTrainedModel) -> None:
     if model not in _attachments:
         raise ValueError("sals.detach: model must be attached, got one that is not")
     _attachments[model].remove()
+
+
+def _most_guesses(config: GenerationConfig) -> int:
+    """Columns that assisted generation may write beyond the longest result, before it crops them."""
+    guesses = (getattr(config, name, None) for name in ("prompt_lookup_num_tokens", "num_assistant_tokens"))
+    return max(count or 0 for count in guesses)
 
 
 def _keep_query(layer: AttachedLayer) -> Callable[[nn.Module, Any, Tensor], None]:

@@ -139,7 +139,10 @@ class SalsCache(Cache):  # type: ignore[misc]
         device: torch.device | str = "cpu",
     ) -> None:
         calibration.validate_for(config)
-        _check_dimensions(max_batch, max_len, page_size, layout, calibration)
+        check_pages(page_size, layout, calibration)
+        for name, value in (("max_batch", max_batch), ("max_len", max_len)):
+            if value < 1:
+                raise ValueError(f"sals.SalsCache: {name} must be positive, got {value}")
         device = torch.device(device)
         requests = Requests(max_batch, max_len, page_size, calibration.block_size, device)
         self.spec = CacheSpec(
@@ -231,16 +234,19 @@ def _token_major(states: Tensor) -> Tensor:
     return states.transpose(1, 2).flatten(0, 1).contiguous()
 
 
-def _check_dimensions(
-    max_batch: int, max_len: int, page_size: int, layout: str, calibration: Calibration
-) -> None:
-    for name, value in (("max_batch", max_batch), ("max_len", max_len), ("page_size", page_size)):
-        if value < 1:
-            raise ValueError(f"sals.SalsCache: {name} must be positive, got {value}")
-    if page_size % calibration.block_size:
+def check_pages(page_size: int, layout: str, calibration: Calibration) -> None:
+    """Refuse pages and layouts that do not go with a calibration.
+
+    Raises
+    ------
+    ValueError
+        Names what is wrong.
+    """
+    if page_size < 1 or page_size % calibration.block_size:
         raise ValueError(
-            f"sals.SalsCache: page_size must be a multiple of the calibration's block_size = "
+            f"sals.SalsCache: page_size must be a positive multiple of the calibration's block_size = "
             f"{calibration.block_size}, got {page_size}"
         )
     if not layouts.is_paged(layout):
         raise ValueError(f"sals.SalsCache: layout must be paged (PA_...), got {layout!r}")
+    layouts.index_cache_shape(layout, 1, page_size, calibration.n_idx, calibration.rank)
