@@ -201,3 +201,15 @@ def test_a_query_of_zeros_averages_the_values():
     np.testing.assert_allclose(golden_lse, math.log(100), rtol=1e-14)
     np.testing.assert_allclose(lse, golden_lse, rtol=1e-6)
     np.testing.assert_allclose(out, golden, rtol=1e-5, atol=1e-6)
+
+
+def test_lse_counts_weights_too_small_for_int8():
+    """127 weights of exp(-12) all round to 0 in the two-term row sum, but the LSE is that of all tokens."""
+    inputs = builders.build(Case("small-weights", seq_lens=(128,), n_kv=1, dtype="float32"), seed=12)
+    inputs.key_cache[...] = 0
+    inputs.key_cache[inputs.block_table[0, 0], 0, 0, 0] = 127
+    inputs.key_scale = np.full((1, 64), 1 / 127, np.float32)
+    inputs.query = np.zeros_like(inputs.query)
+    inputs.query[..., 0] = 12 / inputs.scale
+    _, lse = run(sfaa_two_term, inputs, builders.all_blocks(inputs))
+    np.testing.assert_allclose(lse, math.log(math.exp(12) + 127), rtol=1e-6)

@@ -70,9 +70,9 @@ def budget(n: int, params: SelectionParams) -> int:
 
 
 def normalise_scores(scores: np.ndarray) -> np.ndarray:
-    """Scores as the order sees them, float32: NaN counts as -inf, and -0.0 equals +0.0."""
+    """Scores as the order sees them, float32: NaN counts as -inf; -0.0 and +0.0 compare equal as they are."""
     scores = np.asarray(scores, dtype=np.float32)
-    return np.where(np.isnan(scores), np.float32(-np.inf), scores) + np.float32(0.0)
+    return np.where(np.isnan(scores), np.float32(-np.inf), scores)
 
 
 def rank_candidates(scores: np.ndarray, candidates: range) -> list[int]:
