@@ -42,8 +42,8 @@ lint: $(VENV)/.test
 # ASan has to see it before the first C++ exception is thrown.
 sanitize: export LD_PRELOAD_SANITIZE = $(foreach lib,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(lib).so))
 sanitize: $(VENV)/.test
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B $(SANITIZE_DIR) -G Ninja -DCMAKE_BUILD_TYPE=Release \
-	    -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DSALS_SANITIZE=$(SANITIZERS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B $(SANITIZE_DIR) -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+	    -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DSALS_SANITIZE=$(SANITIZERS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(SANITIZE_DIR)
 	rm -rf $(SANITIZE_DIR)/package && mkdir -p $(SANITIZE_DIR)/package
 	cp -r python/sals $(SANITIZE_DIR)/package/ && rm -f $(SANITIZE_DIR)/package/sals/*.so
