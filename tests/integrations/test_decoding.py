@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from integrations.tiny_llama import (
     OTHER_SHAPES,
@@ -18,6 +19,7 @@ from integrations.tiny_llama import (
     relative_error,
     use_int8_dense,
 )
+from sals.cache import LayerCache
 from sals.integrations.transformers import SalsCache, attach
 from tolerance import TWO_TERM_MAX
 
@@ -32,6 +34,17 @@ SAME_CACHE = N_LAYERS * TWO_TERM_MAX
 # with logits of a few units that moves weights by about 1 %. Both together stay below 2 % of a layer's
 # attention.
 INT8_CACHE = N_LAYERS * 0.02
+
+QWEN3_FACTS = (
+    "vocab_size",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "initializer_range",
+)
 
 
 def without_zeros(pieces: list[int]) -> list[int]:
@@ -144,6 +157,49 @@ def test_dense_layers_read_every_block(monkeypatch: pytest.MonkeyPatch, model: A
         run(model, random_ids(1, 321), [320, 1], handle.new_cache(1, 400))
     # 321 tokens are 21 blocks: 1 sink, 2 tail, and ceil(18 / 4) = 5 of the others; or all 21.
     assert widths == [8, 21]
+
+
+def pair_norms(x: Tensor) -> Tensor:
+    """Lengths of the channel pairs that RoPE rotates; x has shape [..., heads, head_dim]."""
+    return x.unflatten(-1, (2, -1)).norm(dim=-2)
+
+
+@pytest.mark.parametrize("family", ["Llama", "Qwen3"])
+def test_the_index_is_made_from_tensors_before_rope(monkeypatch: pytest.MonkeyPatch, family: str) -> None:
+    from sals.integrations.transformers import attention
+
+    model = make_model()
+    if family == "Qwen3":  # queries and keys pass a norm between projection and RoPE
+        facts = {name: getattr(model.config, name) for name in QWEN3_FACTS}
+        model = Qwen3ForCausalLM(Qwen3Config(**facts)).eval()
+    written, asked = [], []
+
+    def write(_cache: LayerCache, key: Tensor, _value: Tensor, index_key: Tensor, *rest: Tensor) -> None:
+        written.append((key, index_key))
+
+    def project(query: Tensor, *rest: Any, **options: Any) -> Any:
+        asked.append(query)
+        return project_query(query, *rest, **options)
+
+    def attend(query: Tensor, *rest: Any, **options: Any) -> Any:
+        asked.append(query)
+        return sparse_attention(query, *rest, **options)
+
+    project_query, sparse_attention = attention.project_query, attention.sparse_attention
+    monkeypatch.setattr(LayerCache, "write", write)
+    monkeypatch.setattr(attention, "project_query", project)
+    monkeypatch.setattr(attention, "sparse_attention", attend)
+    ids, mask = pad_left([random_ids(1, 5), random_ids(1, 3)])
+    with attach(model, make_calibration(model, rotated=False), min_dense_tokens=0) as handle:
+        cache = handle.new_cache(2, 16)
+        model(ids, attention_mask=mask, cache=cache)
+        longer = torch.cat([mask, torch.tensor([[1, 0], [1, 1]])], dim=1)
+        model(random_ids(2, 2), attention_mask=longer, cache=cache)
+    for rotated, plain in written + list(zip(asked[1::2], asked[::2], strict=True)):
+        torch.testing.assert_close(pair_norms(plain), pair_norms(rotated))
+        assert relative_error(plain, rotated) > 0.1
+    # RoPE at position 0 turns nothing.
+    torch.testing.assert_close(written[0][0][0], written[0][1][0])
 
 
 def test_timer_splits_a_pass(model: Any, calibration: Any) -> None:

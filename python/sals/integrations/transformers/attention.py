@@ -116,10 +116,9 @@ def dense_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
 
 
 def _causal(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-    # Repeated heads keep to SDPA's fused CPU kernel; its enable_gqa form materialises all logits.
-    group = query.shape[1] // key.shape[1]
-    key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-    return nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scale)
+    return nn.functional.scaled_dot_product_attention(
+        query, key, value, is_causal=True, scale=scale, enable_gqa=True
+    )
 
 
 def _attend_cache(layer: AttachedLayer, step: Step, query: Tensor, scale: float) -> Tensor:
