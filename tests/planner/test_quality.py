@@ -54,7 +54,7 @@ def test_random_ragged_batch(op: int, num_cores: int, heads: int, group: int, se
         return  # a tile more or less, the most that whole tiles need, is then over 4 %
     slowest = int(plan.core_cycles(tokens, problem.query_rows).max())
     if not plan.merges():
-        # Cutting no row may cost what the merge would have: at most, of one core, the mean and all cores' parts.
+        # Cutting no row may cost what merging would have: for one core at most the mean and a row's parts.
         slices = -(-problem.query_rows // MERGE_SLICE_ROWS)
         slowest -= _core.merge_cycles(op, slices + num_cores, int(tokens.max()))
     assert slowest / share <= 1.10
