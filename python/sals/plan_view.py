@@ -193,7 +193,7 @@ class PlanView:
         cycles = None if tokens is None else self.core_cycles(tokens, query_rows)
         lines = [
             f"{self.op} plan: {self.num_rows} rows, tiles of {self.tile_tokens} tokens, "
-            f"{self.used_cores} of {self.num_cores} cores busy, {len(self.merges())} rows cut"
+            f"{self.used_cores} of {self.num_cores} cores busy, rows cut: {len(self.merges())}"
         ]
         for core, pieces in enumerate(self.cores()):
             cost = "" if cycles is None else f"{cycles[core]:>10} cycles  "
