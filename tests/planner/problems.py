@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -39,8 +41,10 @@ class Problem:
             params=_core.SelectionParams(),
         )
 
-    def plan(self, num_cores: int) -> PlanView:
-        words = _core.make_plan(
+    def plan_call(self, num_cores: int) -> Callable[[], np.ndarray]:
+        """The call that plans this batch, its arguments made beforehand."""
+        return partial(
+            _core.make_plan,
             self.op,
             np.array(self.seq_lens, np.int32),
             heads=self.heads,
@@ -50,7 +54,9 @@ class Problem:
             params=_core.SelectionParams(),
             num_cores=num_cores,
         )
-        return PlanView(words)
+
+    def plan(self, num_cores: int) -> PlanView:
+        return PlanView(self.plan_call(num_cores)())
 
 
 def ideal_cycles(op: int, tokens: np.ndarray, heads: int, query_rows: int, num_cores: int) -> float:
