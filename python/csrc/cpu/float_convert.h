@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// float_convert.h - fp16 and bf16 to fp32 and back, to nearest with halves to even. Branch-free, so that the
-// compiler vectorises rows of them.
+// float_convert.h - fp16 and bf16 to fp32 and back, and rounding, to nearest with halves to even.
+// Branch-free, so that the compiler vectorises rows of them.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -54,6 +54,12 @@ inline uint16_t fp16_from_float(float x) {
     const uint32_t finite = magnitude < FP16_REBIAS + (1U << 23) ? denormal : normal;
     const uint32_t rounded = magnitude >= 0x47800000U ? special : finite;  // 2^16 and above
     return static_cast<uint16_t>(rounded | (bits >> 16 & 0x8000U));
+}
+
+// The nearest whole number, halves to even, of |x| < 2^22: at 1.5 * 2^23 the grid of fp32 is the integers.
+inline float nearest_whole(float x) {
+    constexpr float GRID = 12582912.0F;
+    return (x + GRID) - GRID;
 }
 
 // Elements [begin, begin + count) of an array of `type`.
