@@ -55,7 +55,7 @@ class Calibration:
     query_projection, key_projection : Tensor[float32], shape (n_layers, n_idx, in_dim, rank)
         Entry ``[layer]`` is what ``sals.project_query`` and ``sals.write_cache`` take as ``projection``.
         ``in_dim`` is ``head_dim`` with one index head per KV head and ``n_kv * head_dim`` with a joint index
-        (``n_idx == 1``). The two may be one tensor; they differ where the basis is query-aware.
+        (``n_idx == 1``). `calibrate` projects both sides with one tensor, which a file then holds once.
     rotated : bool
         The index is made from queries and keys after RoPE (True) or before it (False).
     block_size, sink_blocks, tail_blocks : int
@@ -87,6 +87,7 @@ class Calibration:
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Check that shapes, dtypes and settings agree."""
         shape = tuple(self.query_projection.shape)
         _require(
             len(shape) == 4 and shape[0] == self.model.n_layers,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Teacher-forced measurements on held-out text: attention mass kept, KL from dense, perplexity.
 
-A prefix is read densely once; the tokens after it are then run again and again, each time with another
-selection, against that prefix. Every layer of such a run sees the hidden states of the sparse layers below it.
+A prefix is read densely once; the tokens after it are then run again and again against that prefix, each
+time with another selection. Every layer of such a run sees the hidden states of the sparse layers below it.
 """
 
 from __future__ import annotations
@@ -26,21 +26,19 @@ Scorer = Callable[[AttentionCall], Tensor]
 
 @dataclasses.dataclass(frozen=True)
 class TokenScores:
-    """Per evaluated token, float64 [tokens]: its negative log likelihood and its KL(dense || sparse), in nats."""
+    """Negative log likelihood and KL(dense || sparse) of every evaluated token, float64 [tokens], in nats."""
 
     nll: Tensor
     kl: Tensor
 
 
-def index_scorer(projections: tuple[Tensor, Tensor], rotated: bool, budget: Budget) -> Scorer:
-    """Return the scorer of an int4 index; query and key projection are [n_layers, n_idx, in_dim, rank]."""
+def index_scorer(projection: Tensor, rotated: bool, budget: Budget) -> Scorer:
+    """Return the scorer of an int4 index with a projection ``[n_layers, n_idx, in_dim, rank]``."""
 
     def score(call: AttentionCall) -> Tensor:
         query, key = (call.query, call.key) if rotated else (call.plain_query, call.plain_key)
-        query_projection, key_projection = (side[call.layer].to(key.device) for side in projections)
-        return index_block_scores(
-            query, key, (query_projection, key_projection), call.scale, budget.block_size
-        )
+        layer_projection = projection[call.layer].to(key.device)
+        return index_block_scores(query, key, layer_projection, call.scale, budget.block_size)
 
     return score
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Second moments of keys and index queries, streamed over a calibration text."""
+"""Second moments of keys, streamed over a calibration text."""
 
 from __future__ import annotations
 
@@ -16,49 +16,28 @@ from .probe import AttentionCall, attention_replaced, causal_attention
 
 @dataclasses.dataclass
 class Moments:
-    """Sums over tokens for one layer, joint over heads: width = n_kv * head_dim, float64.
+    """Second moment of the keys of one layer, joint over heads: width = n_kv * head_dim, float64.
 
-    The query of an index head is the mean over its group of query heads, as ``project_query`` takes it.
+    Its diagonal blocks are the moments of the heads.
     """
 
     count: int
-    key_sum: Tensor
-    key_outer: Tensor
-    query_outer: Tensor
+    outer: Tensor
 
     @classmethod
     def zeros(cls, width: int) -> Moments:
         """Return the moments of no token."""
-        square = torch.zeros(width, width, dtype=torch.float64)
-        return cls(0, torch.zeros(width, dtype=torch.float64), square, square.clone())
+        return cls(0, torch.zeros(width, width, dtype=torch.float64))
 
-    def add(self, key: Tensor, query: Tensor) -> None:
-        """Add tokens: ``key`` [tokens, n_kv, head_dim] and ``query`` [tokens, n_q, head_dim]."""
-        query = group_mean(query, key.shape[1])
-        key, query = key.flatten(1).float(), query.flatten(1).float()
-        self.count += key.shape[0]
-        self.key_sum += key.double().sum(0).cpu()
-        self.key_outer += (key.T @ key).double().cpu()
-        self.query_outer += (query.T @ query).double().cpu()
+    def add(self, key: Tensor) -> None:
+        """Add keys, ``[tokens, n_kv, head_dim]``."""
+        flat = key.flatten(1).float()
+        self.count += flat.shape[0]
+        self.outer += (flat.T @ flat).double().cpu()
 
-    def key_second_moment(self) -> Tensor:
+    def second_moment(self) -> Tensor:
         """Return E[k kᵀ], shape (width, width)."""
-        return self.key_outer / self.count
-
-    def key_covariance(self) -> Tensor:
-        """Return the covariance of the keys, shape (width, width): a shift of all keys changes no ranking."""
-        mean = self.key_sum / self.count
-        return self.key_second_moment() - torch.outer(mean, mean)
-
-    def query_second_moment(self) -> Tensor:
-        """Return E[q qᵀ] of the group-mean queries, shape (width, width)."""
-        return self.query_outer / self.count
-
-
-def group_mean(query: Tensor, n_kv: int) -> Tensor:
-    """Average the query heads of each KV head: [tokens, n_q, head_dim] to [tokens, n_kv, head_dim]."""
-    tokens, n_q, head_dim = query.shape
-    return query.float().view(tokens, n_kv, n_q // n_kv, head_dim).mean(2)
+        return self.outer / self.count
 
 
 def collect_moments(
@@ -87,8 +66,8 @@ def collect_moments(
     moments = {rotated: [Moments.zeros(width) for _ in range(facts.n_layers)] for rotated in (False, True)}
 
     def record(call: AttentionCall) -> Tensor:
-        moments[True][call.layer].add(call.key[skip:], call.query[skip:])
-        moments[False][call.layer].add(call.plain_key[skip:], call.plain_query[skip:])
+        moments[True][call.layer].add(call.key[skip:])
+        moments[False][call.layer].add(call.plain_key[skip:])
         return causal_attention(call)
 
     with torch.inference_mode(), attention_replaced(model, record):

@@ -16,21 +16,21 @@ class CalibrationOptions:
 
     Parameters
     ----------
-    keeps : tuple of Fraction, str or float
-        Budgets to measure, as fractions of the candidate blocks; a float means its shortest decimal.
+    keeps : tuple of Fraction
+        Budgets to measure, as fractions of the candidate blocks.
     budget : Budget
         Block size, sink blocks and tail blocks.
     variants : tuple of Variant, optional
         Indexes to compare; by default those of :func:`sals.calibration.default_variants`.
     windows, window_tokens : int
-        The projections come from ``windows`` windows of ``window_tokens`` tokens, from the first half of the text.
+        The projections come from ``windows`` windows of ``window_tokens`` tokens of the text's first half.
     max_seq_len : int, optional
         Positions that the windows are spread over; by default the model's limit.
     offsets, context, eval_tokens : int
-        Variants are measured at ``offsets`` places of the second half: ``eval_tokens`` tokens after ``context``.
+        Variants are measured at ``offsets`` places of the second half: ``eval_tokens`` after ``context``.
     finalists : int
-        Variants with the largest attention mass whose KL is measured too. The best of each kind (after or before
-        RoPE, per head or joint) is always among them.
+        Variants with the largest attention mass whose KL is measured too. The best of each kind (after or
+        before RoPE, per head or joint) is always among them.
     tolerance : float
         An index of fewer bytes is chosen if its KL exceeds the lowest by no more than this share.
     dense_candidates : int
@@ -39,7 +39,7 @@ class CalibrationOptions:
         A layer is left dense if that lowers the KL at least by this share.
     """
 
-    keeps: tuple[Fraction | str | float, ...] = ("1/4", "1/8")
+    keeps: tuple[Fraction, ...] = (Fraction(1, 4), Fraction(1, 8))
     budget: Budget = dataclasses.field(default_factory=Budget)
     variants: tuple[Variant, ...] | None = None
     windows: int = 8
@@ -50,11 +50,11 @@ class CalibrationOptions:
     eval_tokens: int = 128
     finalists: int = 4
     tolerance: float = 0.1
-    dense_candidates: int = 4
+    dense_candidates: int = 6
     dense_gain: float = 0.2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "keeps", tuple(Fraction(str(keep)) for keep in self.keeps))
+        """Check every setting."""
         for keep in self.keeps:
             _require(0 < keep <= 1, f"keeps must be in (0, 1], got {keep}")
         _require(len(self.keeps) > 0, "keeps must name at least one budget")
@@ -68,7 +68,7 @@ class CalibrationOptions:
         forced = (self.budget.sink_blocks + self.budget.tail_blocks) * self.budget.block_size
         _require(
             self.context > forced,
-            f"context must exceed the {forced} tokens that sink and tail blocks always keep, got {self.context}",
+            f"context must exceed the {forced} tokens that sink and tail blocks keep, got {self.context}",
         )
 
     def settings(self) -> dict[str, object]:

@@ -90,7 +90,7 @@ def attention_layers(model: PreTrainedModel) -> list[nn.Module]:
 
 
 def _plain_source(attention: nn.Module, side: str) -> nn.Module:
-    """Return the last module that queries or keys pass before RoPE: the norm of QK-norm models, or the projection."""
+    """Return the last module that queries or keys pass before RoPE: the norm, if any, or the projection."""
     return getattr(attention, f"{side}_norm", None) or getattr(attention, f"{side}_proj")
 
 
@@ -102,7 +102,7 @@ def _capture_into(captured: dict[str, Tensor], side: str) -> Callable[[nn.Module
 
 
 def _attend(
-    module: nn.Module,
+    module: Any,
     query: Tensor,
     key: Tensor,
     value: Tensor,

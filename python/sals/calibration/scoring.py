@@ -9,8 +9,6 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from .moments import group_mean
-
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
@@ -26,7 +24,7 @@ class Budget:
 
 
 def quantize(x: Tensor, levels: int) -> tuple[Tensor, Tensor]:
-    """Quantise the last axis symmetrically: codes in [-levels, levels] as floats, and scales amax / levels."""
+    """Quantise the last axis symmetrically: float codes in [-levels, levels], and scales amax / levels."""
     scale = x.abs().amax(-1, keepdim=True) / levels
     codes = torch.where(scale > 0, x / scale, 0.0).round_()
     return codes, scale.squeeze(-1)
@@ -38,6 +36,11 @@ def as_int8(x: Tensor) -> Tensor:
     return codes * scale[..., None]
 
 
+def group_mean(query: Tensor, n_kv: int) -> Tensor:
+    """Average the query heads of each KV head: [tokens, n_q, head_dim] to [tokens, n_kv, head_dim]."""
+    return query.float().unflatten(1, (n_kv, -1)).mean(2)
+
+
 def project(x: Tensor, projection: Tensor) -> Tensor:
     """Project [tokens, n_kv, head_dim] to the index: [n_idx, tokens, rank]."""
     n_idx, in_dim, _ = projection.shape
@@ -45,7 +48,7 @@ def project(x: Tensor, projection: Tensor) -> Tensor:
 
 
 def index_block_scores(
-    query: Tensor, key: Tensor, projections: tuple[Tensor, Tensor], scale: float, block_size: int
+    query: Tensor, key: Tensor, projection: Tensor, scale: float, block_size: int
 ) -> Tensor:
     """Score every block with the int4 index.
 
@@ -55,8 +58,8 @@ def index_block_scores(
         Queries, rotated or not as the index is.
     key : Tensor, shape (seq_len, n_kv, head_dim)
         Keys, likewise.
-    projections : pair of Tensor[float32], shape (n_idx, in_dim, rank)
-        Query and key projection.
+    projection : Tensor[float32], shape (n_idx, in_dim, rank)
+        Projection of queries and keys.
     scale : float
         Softmax scale.
     block_size : int
@@ -67,8 +70,8 @@ def index_block_scores(
     Tensor[float32], shape (n_idx, s_q, ceil(seq_len / block_size))
         Log-sum-exp of the block's logits, whatever a query may see: only full visible blocks are candidates.
     """
-    query_codes, query_scale = quantize(project(group_mean(query, key.shape[1]), projections[0]), 7)
-    key_codes, key_scale = quantize(project(key, projections[1]), 7)
+    query_codes, query_scale = quantize(project(group_mean(query, key.shape[1]), projection), 7)
+    key_codes, key_scale = quantize(project(key, projection), 7)
     logits = query_codes @ key_codes.transpose(1, 2)
     logits *= query_scale[..., None] * scale
     logits *= key_scale[:, None, :]

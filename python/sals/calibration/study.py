@@ -29,16 +29,16 @@ def calibrate(
 ) -> Calibration:
     """Find the index that keeps a model's outputs closest to dense attention, by measurement on a text.
 
-    Projections come from the first half of the text, measurements from the second. Every variant is ranked by the
-    share of dense attention that its blocks hold; the best are run sparsely (int4 index, int8 cache) and compared
-    by KL(dense || sparse) of the next token, averaged over the budgets. Finally the layers with the least mass are
-    tried as dense layers. Everything tried is in the ``report`` of the result.
+    Projections come from the first half of the text, measurements from the second. Every variant is ranked by
+    the share of dense attention that its blocks hold; the best are run sparsely (int4 index, int8 cache) and
+    compared by KL(dense || sparse) of the next token, averaged over the budgets. Finally the layers with the
+    least mass are tried as dense layers. Everything tried is in the ``report`` of the result.
 
     Parameters
     ----------
     model : PreTrainedModel
-        A decoder with ``q_proj`` and ``k_proj`` in its attention layers, in evaluation mode. float32 gives figures
-        that are free of rounding.
+        A decoder with ``q_proj`` and ``k_proj`` in its attention layers, in evaluation mode. float32 gives
+        figures that are free of rounding.
     tokens : Tensor[int64], shape (tokens,)
         The text, on the model's device. Use text like the model's workload.
     options : CalibrationOptions, optional
@@ -58,11 +58,13 @@ def calibrate(
 
     References
     ----------
-    SALS, arXiv 2510.24273 (projections from key covariance; which keys and which layers is measured here instead).
+    SALS, arXiv 2510.24273, for projections from the covariance of keys. The paper fixes which keys and which
+    layers; here both are measured.
 
     Examples
     --------
-    >>> calibration = calibrate(model, tokenizer(text, return_tensors="pt").input_ids[0])  # doctest: +SKIP
+    >>> tokens = tokenizer(text, return_tensors="pt").input_ids[0]  # doctest: +SKIP
+    >>> calibration = calibrate(model, tokens)  # doctest: +SKIP
     >>> calibration.save("model.safetensors")  # doctest: +SKIP
     """
     options = options or CalibrationOptions()
@@ -87,7 +89,7 @@ class _Entry:
         return float(torch.stack([scores.kl for scores in self.scores.values()]).mean())
 
     def index_bytes(self, n_kv: int) -> int:
-        """Bytes that a decode step reads per token and layer: packed int4 and one fp32 scale per index head."""
+        """Bytes a decode step reads per token and layer: int4 codes and a fp32 scale per index head."""
         return (1 if self.variant.joint else n_kv) * (self.variant.rank // 2 + 4)
 
 
@@ -126,22 +128,18 @@ class _Study:
 
     def _screen(self, places: Sequence[HeldOut], factory: ProjectionFactory) -> list[_Entry]:
         scorers = {
-            variant.name: index_scorer(factory.projections(variant), variant.rotated, self._options.budget)
+            variant.name: index_scorer(factory.projection(variant), variant.rotated, self._options.budget)
             for variant in self._variants
         }
-        masses = [place.kept_mass(scorers, self._options.keeps) for place in places]
+        keeps = self._options.keeps
+        masses = [place.kept_mass(scorers, keeps) for place in places]
         self._progress(f"measured the attention mass of {len(scorers)} variants")
-        return [
-            _Entry(
-                variant,
-                scorers[variant.name],
-                {
-                    keep: torch.stack([mass[variant.name, keep] for mass in masses]).mean(0)
-                    for keep in self._options.keeps
-                },
-            )
-            for variant in self._variants
-        ]
+        entries = []
+        for variant in self._variants:
+            name = variant.name
+            mass = {keep: torch.stack([mass[name, keep] for mass in masses]).mean(0) for keep in keeps}
+            entries.append(_Entry(variant, scorers[name], mass))
+        return entries
 
     def _measure(
         self, places: Sequence[HeldOut], entry: _Entry, keep: Fraction, dense_layers: Sequence[int] = ()
@@ -149,7 +147,7 @@ class _Study:
         return _joined([place.sparse(entry.scorer, keep, dense_layers) for place in places])
 
     def _cheapest_good(self, finalists: Sequence[_Entry]) -> _Entry:
-        """Return the entry of fewest index bytes among those whose KL is within the tolerance of the lowest."""
+        """Return the entry of fewest index bytes among those with a KL within the tolerance of the lowest."""
         limit = min(entry.mean_kl for entry in finalists) * (1 + self._options.tolerance)
         good = [entry for entry in finalists if entry.mean_kl <= limit]
         return min(good, key=lambda entry: (entry.index_bytes(self._facts.n_kv), entry.mean_kl))
@@ -157,7 +155,7 @@ class _Study:
     def _choose_dense_layers(
         self, places: Sequence[HeldOut], chosen: _Entry
     ) -> tuple[tuple[int, ...], list[dict[str, Any]]]:
-        """Try each layer of least mass as the only dense one, at the smallest budget; keep those that gain enough."""
+        """Try each layer of least mass as the only dense one, at the smallest budget, and take what gains."""
         keep = min(self._options.keeps)
         before = float(chosen.scores[keep].kl.mean())
         worst = chosen.mass[keep].argsort()[: self._options.dense_candidates].tolist()
@@ -182,7 +180,7 @@ class _Study:
         trials: list[dict[str, Any]],
         dense: TokenScores,
     ) -> Calibration:
-        query_projection, key_projection = factory.projections(chosen.variant)
+        projection = factory.projection(chosen.variant)
         report = [_report_entry(entry, dense, self._facts.n_kv, entry is chosen) for entry in entries]
         settings = self._options.settings() | {
             "dense_layer_trials": trials,
@@ -192,8 +190,8 @@ class _Study:
         }
         budget = self._options.budget
         return Calibration(
-            query_projection=query_projection,
-            key_projection=key_projection,
+            query_projection=projection,
+            key_projection=projection,
             rotated=chosen.variant.rotated,
             block_size=budget.block_size,
             sink_blocks=budget.sink_blocks,
@@ -206,7 +204,7 @@ class _Study:
 
 
 def split_text(tokens: Tensor, options: CalibrationOptions) -> tuple[list[Tensor], list[Tensor]]:
-    """Return calibration windows, evenly over the first half, and held-out excerpts, evenly over the second.
+    """Return calibration windows, evenly over the first half, and held-out excerpts, over the second.
 
     Raises
     ------
@@ -215,14 +213,16 @@ def split_text(tokens: Tensor, options: CalibrationOptions) -> tuple[list[Tensor
     """
     if tokens.dim() != 1 or tokens.is_floating_point():
         raise ValueError(
-            f"sals.calibrate: tokens must be a vector of token ids, got {tokens.dtype} of shape {list(tokens.shape)}"
+            "sals.calibrate: tokens must be a vector of token ids, "
+            f"got {tokens.dtype} of shape {list(tokens.shape)}"
         )
     half = tokens.shape[0] // 2
     excerpt = options.context + options.eval_tokens + 1
     needed = 2 * max(options.windows * options.window_tokens, options.offsets * excerpt)
     if tokens.shape[0] < needed:
         raise ValueError(
-            f"sals.calibrate: tokens must hold at least {needed} tokens for these options, got {tokens.shape[0]}"
+            f"sals.calibrate: tokens must hold at least {needed} tokens for these options, "
+            f"got {tokens.shape[0]}"
         )
     windows = _evenly(tokens[:half], options.windows, options.window_tokens)
     return windows, _evenly(tokens[half:], options.offsets, excerpt)
