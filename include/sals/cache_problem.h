@@ -2,7 +2,6 @@
 // cache_problem.h - dimensions and rules of the operators around the caches: project_query, write_cache.
 // Host only.
 #pragma once
-#include <cmath>
 #include <string>
 
 #include "sals/cache_rules.h"
@@ -60,7 +59,7 @@ inline Status validate(const char* op, const ProjectQueryArgs& a, ProjectQueryPr
     Checker check(op);
     check_types(check, a);
     check.range("n_idx", a.n_idx, 1, INT32_MAX);
-    check.require(std::isfinite(a.scale), "scale must be finite, got " + std::to_string(a.scale));
+    check.finite_float32("scale", a.scale);
     if (!check.ok()) return check.status();
     const std::vector<int64_t>& q = a.query.shape;
     out.tokens = q.size() == 4 ? q[0] * q[1] : q[0];
@@ -134,9 +133,11 @@ inline void check_types(Checker& check, const WriteCacheArgs& a) {
     check.ndim(a.index_cache, index_cache_axes({in_index, 0, 0, 0, 0}).axes, index_cache_ndim(in_index));
     check.ndim(a.index_scale, token_scale_axes({in_index, 0, 0, 0, 0}).axes, 3);
     for (const TensorSpec* t : {&a.key_scale, &a.value_scale}) {
-        check.ndim(
-            *t, a.static_scales ? "[n_kv, head_dim] with static_scales" : "as one scale per token and head",
-            a.static_scales ? 2 : 3);
+        if (a.static_scales) {
+            check.ndim(*t, "[n_kv, head_dim] with static_scales", 2);
+        } else {
+            check.ndim(*t, token_scale_axes({*layout, 0, 0, 0, 0}).axes, 3);
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sfaa_problem.h - dimensions of a sparse attention call and all rules its arguments obey. Host only.
 #pragma once
-#include <cmath>
 #include <string>
 
 #include "sals/cache_rules.h"
@@ -134,7 +133,7 @@ inline Status validate(const char* op, const SfaaArgs& a, SfaaProblem& out) {
                   "query must have n_q a positive multiple of n_kv = " + std::to_string(out.n_kv) +
                       ", got n_q " + std::to_string(out.n_q));
     check_block_size(check, a.block_size);
-    check.require(std::isfinite(a.scale), "scale must be finite, got " + std::to_string(a.scale));
+    check.finite_float32("scale", a.scale);
     if (!check.ok()) return check.status();
     out.group = out.n_q / out.n_kv;
     check_kv_cache(check, a.key_cache, out.cache, out.n_kv, out.head_dim);

@@ -3,7 +3,9 @@
 // sentences in which a check complains. Host only.
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -95,6 +97,14 @@ public:
         if (value >= low && value <= high) return;
         fail(std::string(name) + " must be in [" + std::to_string(low) + ", " + std::to_string(high) +
              "], got " + std::to_string(value));
+    }
+
+    // A number that operators multiply by in fp32.
+    void finite_float32(const char* name, double value) {
+        if (std::isfinite(static_cast<float>(value))) return;
+        std::array<char, 32> text{};
+        std::snprintf(text.data(), text.size(), "%g", value);
+        fail(std::string(name) + " must be finite in float32, got " + text.data());
     }
 
 private:

@@ -59,8 +59,7 @@ at::Tensor result(const Arguments& a, const char* name, const std::vector<int64_
     const at::Tensor out = a.tensor(name);
     Checker check(a.op());
     const TensorSpec spec = spec_of(name, out);
-    check.require(out.scalar_type() == type, std::string(name) + " must have dtype " + c10::toString(type) +
-                                                 ", got " + c10::toString(out.scalar_type()));
+    check.dtype(spec, {dtype_of(type)});
     check.shape(spec, "of the result", shape);
     check.contiguous(spec);
     raise_unless_ok(check.status());

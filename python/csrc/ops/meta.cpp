@@ -48,9 +48,23 @@ SelectionParams require_selection(const Arguments& a) {
     return params;
 }
 
-std::vector<c10::IValue> out_tensors(const Arguments& a, std::initializer_list<const char*> names) {
+struct Out {
+    const char* name;
+    at::ScalarType type;
+};
+
+// The caller's tensors of an .out form. One on the meta device among real ones ends up here as well.
+std::vector<c10::IValue> out_tensors(const Arguments& a, const char* leader,
+                                     std::initializer_list<Out> outs) {
+    Checker check(a.op());
     std::vector<c10::IValue> tensors;
-    for (const char* name : names) tensors.emplace_back(a.tensor(name));
+    for (const Out& out : outs) {
+        tensors.emplace_back(a.tensor(out.name));
+        const TensorSpec spec = spec_of(out.name, a.tensor(out.name));
+        check.same_device(spec, spec_of(leader, a.tensor(leader)));
+        check.dtype(spec, {dtype_of(out.type)});
+    }
+    raise_unless_ok(check.status());
     return tensors;
 }
 
@@ -58,7 +72,9 @@ void qsi(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     Arguments a(op, *stack);
     require_types(a, read_qsi(a));
     const SelectionParams params = require_selection(a);
-    if (a.is_out()) return a.give(out_tensors(a, {"block_ids", "selected_lens"}));
+    if (a.is_out()) {
+        return a.give(out_tensors(a, "query", {{"block_ids", at::kInt}, {"selected_lens", at::kInt}}));
+    }
     const at::Tensor query = a.tensor("query");
     const c10::SymInt width = list_width(a.sym_int("max_seq_len"), params);
     a.give({empty_like_query(query, per_query(query, {width}), at::kInt),
@@ -77,8 +93,10 @@ void block_scores(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 void sfaa(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     Arguments a(op, *stack);
     require_types(a, read_sfaa(a));
-    if (a.is_out()) return a.give(out_tensors(a, {"out", "lse"}));
     const at::Tensor query = a.tensor("query");
+    if (a.is_out()) {
+        return a.give(out_tensors(a, "query", {{"out", query.scalar_type()}, {"lse", at::kFloat}}));
+    }
     const Sizes lse = a.flag("return_lse") ? per_query(query, {}) : Sizes{0};
     a.give({empty_like_query(query, query.sym_sizes().vec(), query.scalar_type()),
             empty_like_query(query, lse, at::kFloat)});
@@ -88,7 +106,7 @@ void make_plan(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     Arguments a(op, *stack);
     require_types(a, read_plan(a));
     require_selection(a);
-    if (a.is_out()) return a.give(out_tensors(a, {"plan"}));
+    if (a.is_out()) return a.give(out_tensors(a, "seq_lens", {{"plan", at::kInt}}));
     a.give({empty_like_query(a.tensor("seq_lens"), {PLAN_WORDS}, at::kInt)});
 }
 

@@ -8,23 +8,6 @@ namespace {
 
 constexpr int64_t SYMBOLIC = -1;  // a size that only a traced program knows
 
-DType dtype_of(at::ScalarType type) {
-    switch (type) {
-        case at::kHalf:
-            return DType::FLOAT16;
-        case at::kBFloat16:
-            return DType::BFLOAT16;
-        case at::kFloat:
-            return DType::FLOAT32;
-        case at::kChar:
-            return DType::INT8;
-        case at::kInt:
-            return DType::INT32;
-        default:
-            return DType::OTHER;
-    }
-}
-
 TensorSpec spec_of(const Arguments& a, const char* name) { return ops::spec_of(name, a.tensor(name)); }
 
 int64_t max_seq_len_or_zero(const Arguments& a) {
@@ -42,6 +25,23 @@ RequestArgs read_request(const Arguments& a) {
 }
 
 }  // namespace
+
+DType dtype_of(at::ScalarType type) {
+    switch (type) {
+        case at::kHalf:
+            return DType::FLOAT16;
+        case at::kBFloat16:
+            return DType::BFLOAT16;
+        case at::kFloat:
+            return DType::FLOAT32;
+        case at::kChar:
+            return DType::INT8;
+        case at::kInt:
+            return DType::INT32;
+        default:
+            return DType::OTHER;
+    }
+}
 
 TensorSpec spec_of(const char* name, const at::Tensor& tensor) {
     TensorSpec spec;

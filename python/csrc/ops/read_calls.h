@@ -11,6 +11,7 @@
 
 namespace sals::ops {
 
+DType dtype_of(at::ScalarType type);
 TensorSpec spec_of(const char* name, const at::Tensor& tensor);
 
 QsiArgs read_qsi(const Arguments& a);  // qsi and block_scores
