@@ -62,6 +62,14 @@ LSE_ABSOLUTE = 1e-5
 # differently, 2^-24 each, relative to the largest output.
 PIECES_RELATIVE = 1e-5
 
+# An implementation of the two-term arithmetic against the NumPy one: the same integers, but for float32
+# values that differ in their last bits. Logits are off by some ulp of themselves and the exps by two, so a
+# weight by w * 2^-21 * (1 + largest |logit|). Where that crosses a tie of the second term, the weight moves
+# by a whole unit of it, 1/(127 * 254) of its tile's maximum; of a row with total weight l >= 1 few weights
+# do, and their errors have random signs: two units over l hold. The result is relative to the largest value.
+SECOND_TERM_UNIT = 1 / (127 * 254)
+LAST_BITS = 2.0**-21
+
 
 def score_tolerance(
     scores: np.ndarray, maxima: np.ndarray, block_size: int, ulps: int = SCORE_ULPS
@@ -114,6 +122,17 @@ def assert_lse_close(actual: np.ndarray, golden: np.ndarray, largest_logit: floa
     seen = np.isfinite(golden)
     atol = LSE_ABSOLUTE + LSE_RELATIVE * largest_logit
     np.testing.assert_allclose(actual[seen].astype(np.float64), golden[seen], rtol=0, atol=atol)
+
+
+def assert_same_arithmetic(
+    actual: np.ndarray, expected: np.ndarray, magnitude: float, largest_logit: float
+) -> None:
+    """Compare float32 results of two implementations of the two-term arithmetic.
+
+    `magnitude` is that of what is averaged: the largest value, or for LSEs the largest |logit|.
+    """
+    atol = magnitude * (2 * SECOND_TERM_UNIT + LAST_BITS * (1 + largest_logit))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=atol)
 
 
 def _split_list(
