@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cpu/qsi_kernels.h"
-#include "cpu/qsi_split.h"
 #include "cpu/score_task.h"
 #include "cpu/select.h"
+#include "planner/plan_rows.h"
 #include "sals/plan_walk.h"
 
 namespace sals::cpu {
@@ -30,7 +30,16 @@ public:
           block_ids_(block_ids),
           selected_lens_(selected_lens) {}
 
-    const std::vector<TokenRow>& tokens() const { return tokens_; }
+    // The plan of a call that came without one.
+    Plan plan(int64_t cores) const {
+        std::vector<int64_t> scored(tokens_.size());
+        for (size_t i = 0; i < tokens_.size(); ++i) {
+            const BlockRange range = candidate_blocks(tokens_[i].visible(), problem_.selection);
+            scored[i] = (range.end - range.begin) * problem_.selection.block_size;
+        }
+        return plan_rows(PlanOp::QSI, static_cast<int32_t>(smaller(cores, MAX_CORES)), problem_.n_idx,
+                         scored.data(), static_cast<int64_t>(scored.size()), 1);
+    }
 
     void run(const Plan& plan, const Workers& workers) {
         find_cut_rows(plan);
@@ -141,7 +150,7 @@ void qsi(const QsiProblem& problem, const QsiTensors& tensors, const Workers& wo
     if (tensors.plan != nullptr) {
         call.run(*tensors.plan, workers);
     } else {
-        call.run(split_rows(problem, call.tokens(), workers.count), workers);
+        call.run(call.plan(larger(workers.count, int64_t{1})), workers);
     }
 }
 

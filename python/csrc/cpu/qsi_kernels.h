@@ -7,12 +7,12 @@
 
 namespace sals::cpu {
 
-// An index query, split as the nibbles of a key byte are: even elements stand against low nibbles, odd ones
-// against high nibbles. Zeros stand behind the rank.
+// An index query, split as the nibbles of a key byte are: even elements, times 16, stand against low nibbles,
+// odd elements against high nibbles. Zeros stand behind the rank.
 struct Int4Query {
     alignas(64) int8_t even[MAX_RANK / 2];
     alignas(64) int8_t odd[MAX_RANK / 2];
-    int32_t sum;        // of all elements: keys are multiplied as code + 8, and 8 * sum taken off again
+    int32_t sum;        // of the elements: keys are multiplied as code + 8, and 8 * sum taken off again
     int32_t row_bytes;  // rank / 2
 };
 

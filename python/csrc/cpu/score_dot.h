@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // score_dot.h - exact int4 dot products of one query with the rows of sixteen tokens.
 //     dot = sum q (u - 8) = sum q u - 8 sum q,   u = k + 8 in 0 .. 15: a nibble with its top bit flipped
-// u is unsigned and q signed, which is what the byte multiply-add instructions take, and no sum of theirs can
-// saturate. Rows are never read past their end.
+// u is unsigned and q signed, which is what the byte multiply-add instructions take. High nibbles are used
+// where they stand, as 16 u, and low nibbles are multiplied by 16 q instead, so that all products come 16
+// times too large and one shift serves them all. No sum can saturate. Rows are never read past their end.
 #pragma once
 #include "cpu/qsi_kernels.h"
 #include "cpu/vec.h"
@@ -14,16 +15,14 @@ namespace sals::cpu::SALS_TARGET {
 
 inline constexpr int32_t PLANE = 32;  // bytes of a row that stand together
 
-// Sixteen rows, of which the first `count` exist; the last one stands in for the others.
+// Sixteen rows, of which the first `last` + 1 exist; the last one stands in for the others.
 struct Rows {
     const uint8_t* first;
     int64_t token_step;
     int64_t plane_step;
-    int32_t count;
+    int32_t last;
 
-    SALS_INLINE const uint8_t* row(int32_t i) const {
-        return first + (i < count ? i : count - 1) * token_step;
-    }
+    SALS_INLINE const uint8_t* row(int32_t i) const { return first + (i < last ? i : last) * token_step; }
 };
 
 #if defined(__AVX512VNNI__)
@@ -31,23 +30,21 @@ struct Rows {
 // The products of rows a (lower half) and b (upper half), eight partial sums each.
 template <int32_t FULL_PLANES>
 SALS_INLINE __m512i dot_two_rows(const Int4Query& query, const Rows& rows, int32_t a, int32_t b) {
-    const __m512i nibble = _mm512_set1_epi8(0x0F);
-    const __m512i top_bit = _mm512_set1_epi8(0x08);
-    constexpr int32_t AND_THEN_XOR = 0x6A;
+    const __m512i low_nibbles = _mm512_set1_epi8(0x0F);
+    const __m512i high_nibbles = _mm512_set1_epi8((char)0xF0);
+    const __m512i top_bits = _mm512_set1_epi8((char)0x88);
+    constexpr int32_t XOR_THEN_AND = 0x28;
     const uint8_t* row_a = rows.row(a);
     const uint8_t* row_b = rows.row(b);
     const int32_t full_bytes = FULL_PLANES > 0 ? FULL_PLANES * PLANE : query.row_bytes / PLANE * PLANE;
-    __m512i even_sum = _mm512_setzero_si512();
-    __m512i odd_sum = _mm512_setzero_si512();
+    __m512i sum = _mm512_setzero_si512();
     const auto add_plane = [&](__m256i part_a, __m256i part_b, int32_t byte) __attribute__((always_inline)) {
         const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(part_a), part_b, 1);
-        const __m512i low = _mm512_ternarylogic_epi32(both, nibble, top_bit, AND_THEN_XOR);
-        const __m512i high =
-            _mm512_ternarylogic_epi32(_mm512_srli_epi16(both, 4), nibble, top_bit, AND_THEN_XOR);
+        const __m512i low = _mm512_ternarylogic_epi32(both, top_bits, low_nibbles, XOR_THEN_AND);
+        const __m512i high = _mm512_ternarylogic_epi32(both, top_bits, high_nibbles, XOR_THEN_AND);
         const __m512i even = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i*)(query.even + byte)));
         const __m512i odd = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i*)(query.odd + byte)));
-        even_sum = _mm512_dpbusd_epi32(even_sum, low, even);
-        odd_sum = _mm512_dpbusd_epi32(odd_sum, high, odd);
+        sum = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(sum, low, even), high, odd);
     };
     for (int32_t byte = 0; byte < full_bytes; byte += PLANE) {
         add_plane(_mm256_loadu_si256((const __m256i*)row_a), _mm256_loadu_si256((const __m256i*)row_b), byte);
@@ -58,7 +55,7 @@ SALS_INLINE __m512i dot_two_rows(const Int4Query& query, const Rows& rows, int32
         const __mmask8 words = (__mmask8)((1U << ((query.row_bytes - full_bytes) / 4)) - 1U);
         add_plane(_mm256_maskz_loadu_epi32(words, row_a), _mm256_maskz_loadu_epi32(words, row_b), full_bytes);
     }
-    return _mm512_add_epi32(even_sum, odd_sum);
+    return sum;
 }
 
 SALS_INLINE __m512i add_pairs_32(__m512i a, __m512i b) {
@@ -98,17 +95,18 @@ SALS_INLINE __m256i first_words(int32_t words) {
     return _mm256_loadu_si256((const __m256i*)(MASK + 8 - words));
 }
 
-// Eight partial sums. Each 16-bit sum is at most 4 planes * 4 * 15 * 8.
+// Eight partial sums. Each 16-bit sum is at most 4 planes * 4 products * 15 * 8 * 16 = 30720.
 template <int32_t FULL_PLANES>
 SALS_INLINE __m256i dot_row(const Int4Query& query, const uint8_t* row, int64_t plane_step) {
-    const __m256i nibble = _mm256_set1_epi8(0x0F);
+    const __m256i low_nibbles = _mm256_set1_epi8(0x0F);
+    const __m256i high_nibbles = _mm256_set1_epi8((char)0xF0);
     const __m256i top_bits = _mm256_set1_epi8((char)0x88);
     const int32_t full_bytes = FULL_PLANES > 0 ? FULL_PLANES * PLANE : query.row_bytes / PLANE * PLANE;
     __m256i sum = _mm256_setzero_si256();
     const auto add_plane = [&](__m256i part, int32_t byte) __attribute__((always_inline)) {
         const __m256i unsigned_keys = _mm256_xor_si256(part, top_bits);
-        const __m256i low = _mm256_and_si256(unsigned_keys, nibble);
-        const __m256i high = _mm256_and_si256(_mm256_srli_epi16(unsigned_keys, 4), nibble);
+        const __m256i low = _mm256_and_si256(unsigned_keys, low_nibbles);
+        const __m256i high = _mm256_and_si256(unsigned_keys, high_nibbles);
         const __m256i even = _mm256_loadu_si256((const __m256i*)(query.even + byte));
         const __m256i odd = _mm256_loadu_si256((const __m256i*)(query.odd + byte));
         sum = _mm256_add_epi16(
@@ -151,8 +149,8 @@ SALS_INLINE I32x16 products(const Int4Query& query, const Rows& rows) {
 SALS_INLINE int32_t dot_plane(const int8_t* even, const int8_t* odd, const uint8_t* row, int32_t bytes) {
     int32_t sum = 0;
     for (int32_t x = 0; x < bytes; ++x) {
-        const int16_t low = static_cast<int16_t>((row[x] & 0x0F) ^ 0x08);
-        const int16_t high = static_cast<int16_t>((row[x] >> 4) ^ 0x08);
+        const int16_t low = static_cast<int16_t>((row[x] ^ 0x88) & 0x0F);
+        const int16_t high = static_cast<int16_t>((row[x] ^ 0x88) & 0xF0);
         sum += low * static_cast<int16_t>(even[x]) + high * static_cast<int16_t>(odd[x]);
     }
     return sum;
@@ -179,8 +177,11 @@ SALS_INLINE I32x16 products(const Int4Query& query, const Rows& rows) {
 
 // FULL_PLANES > 0: the row is so many whole planes. 0: any row.
 template <int32_t FULL_PLANES>
-SALS_INLINE I32x16 int4_dots(const Int4Query& query, const Rows& rows) {
-    return products<FULL_PLANES>(query, rows) - broadcast(8 * query.sum);
+SALS_INLINE I32x16 int4_dots(const Int4Query& query, Rows rows) {
+    const I32x16 eight_sums = broadcast(8 * query.sum);
+    if (rows.last < LANES - 1) return shift_right(products<FULL_PLANES>(query, rows), 4) - eight_sums;
+    rows.last = LANES - 1;  // known to the compiler here: row addresses need no comparison
+    return shift_right(products<FULL_PLANES>(query, rows), 4) - eight_sums;
 }
 
 }  // namespace sals::cpu::SALS_TARGET

@@ -12,7 +12,7 @@
 namespace sals::cpu::SALS_TARGET {
 
 inline constexpr int32_t MAX_BLOCK_TOKENS = 128;
-inline constexpr int64_t PREFETCH_TOKENS = 256;  // 8 KiB at rank 64: covers a memory access, fits L1
+inline constexpr int64_t PREFETCH_TOKENS = 256;  // how far ahead: the time of some memory accesses
 
 // Walks the tokens of a request page by page.
 class TokenCursor {
@@ -54,24 +54,52 @@ private:
     const float* scales_ = nullptr;
 };
 
-SALS_INLINE void prefetch_tokens(const ScoreTask& task, TokenCursor& ahead) {
-    constexpr int64_t LINE = 64;
-    const int32_t tokens = ahead.run(LANES);
-    if (tokens == 0) return;
-    const uint8_t* row = ahead.rows();
-    const int64_t row_run = task.plane_step == PLANE ? task.query.row_bytes : PLANE;
-    for (int64_t x = 0; x < task.query.row_bytes; x += row_run) {
-        const int64_t bytes = task.token_step == row_run ? tokens * row_run : row_run;
-        const int64_t runs = task.token_step == row_run ? 1 : tokens;
-        for (int64_t i = 0; i < runs; ++i) {
-            const uint8_t* from = row + i * task.token_step;
-            for (int64_t line = 0; line < bytes; line += LINE) __builtin_prefetch(from + line);
-        }
-        row += task.plane_step;
+// Fetches tokens into the second-level cache, some way ahead of their use. The first-level cache can wait for
+// too few lines at a time to hide the latency of pages that lie anywhere in memory.
+class Prefetcher {
+public:
+    SALS_INLINE Prefetcher(const ScoreTask& task, int64_t token, int64_t end)
+        : task_(task), cursor_(task, token < end ? token : end, end) {
+        const bool one_piece = task.plane_step == PLANE;  // a row, rather than each of its planes
+        run_bytes_ = one_piece ? task.query.row_bytes : PLANE;
+        runs_ = one_piece ? 1 : task.query.row_bytes / PLANE;
+        adjacent_ = task.token_step == run_bytes_;
     }
-    __builtin_prefetch(ahead.scales());
-    ahead.skip(tokens);
-}
+
+    SALS_INLINE void fetch() {
+        const int32_t tokens = cursor_.run(LANES);
+        if (tokens == 0) return;
+        const uint8_t* row = cursor_.rows();
+        for (int32_t run = 0; run < runs_; ++run, row += task_.plane_step) {
+            if (adjacent_) {
+                fetch_bytes(row, tokens * run_bytes_);
+                continue;
+            }
+            for (int32_t i = 0; i < tokens; ++i) fetch_bytes(row + i * task_.token_step, run_bytes_);
+        }
+        const int64_t scale_step = task_.scale_token_step > LINE / 4 ? task_.scale_token_step : LINE / 4;
+        const int64_t scale_span = tokens * task_.scale_token_step;
+        for (int64_t i = 0; i < scale_span; i += scale_step) fetch_line(cursor_.scales() + i);
+        cursor_.skip(tokens);
+    }
+
+private:
+    static constexpr int32_t LINE = 64;  // bytes
+
+    SALS_INLINE static void fetch_line(const void* from) {
+        constexpr int32_t SECOND_LEVEL = 2;
+        __builtin_prefetch(from, 0, SECOND_LEVEL);
+    }
+
+    SALS_INLINE static void fetch_bytes(const uint8_t* from, int32_t bytes) {
+        for (int32_t x = 0; x < bytes; x += LINE) fetch_line(from + x);
+    }
+
+    const ScoreTask& task_;
+    TokenCursor cursor_;
+    int32_t run_bytes_, runs_;
+    bool adjacent_;
+};
 
 SALS_INLINE F32x16 key_scales(const float* scales, int64_t step, int32_t count) {
     if (step == 1 && count == LANES) return load(scales);
@@ -82,14 +110,14 @@ SALS_INLINE F32x16 key_scales(const float* scales, int64_t step, int32_t count) 
 
 // Logits of `tokens` tokens in order; behind them up to LANES - 1 elements are overwritten.
 template <int32_t FULL_PLANES>
-SALS_INLINE void token_logits(const ScoreTask& task, TokenCursor& cursor, TokenCursor& ahead, int64_t tokens,
+SALS_INLINE void token_logits(const ScoreTask& task, TokenCursor& cursor, Prefetcher& ahead, int64_t tokens,
                               float* logits) {
     const F32x16 query_scale = broadcast(task.query_scale);
     for (int64_t i = 0; i < tokens;) {
         const int64_t left = tokens - i;
         const int32_t count = cursor.run(left < LANES ? left : LANES);
-        prefetch_tokens(task, ahead);
-        const Rows rows = {cursor.rows(), task.token_step, task.plane_step, count};
+        ahead.fetch();
+        const Rows rows = {cursor.rows(), task.token_step, task.plane_step, count - 1};
         const F32x16 dots = to_f32(int4_dots<FULL_PLANES>(task.query, rows));
         const F32x16 scales = key_scales(cursor.scales(), task.scale_token_step, count);
         store(logits + i, dots * (query_scale * scales));
@@ -140,8 +168,7 @@ void score_rows(const ScoreTask& task, int64_t begin, int64_t end, float* scores
     const int64_t size = task.block_size;
     const int64_t end_token = end * size < task.visible ? end * size : task.visible;
     TokenCursor cursor(task, begin * size, end_token);
-    const int64_t ahead_token = begin * size + PREFETCH_TOKENS;
-    TokenCursor ahead(task, ahead_token < end_token ? ahead_token : end_token, end_token);
+    Prefetcher ahead(task, begin * size + PREFETCH_TOKENS, end_token);
     for (int64_t block = begin; block < end; block += LANES) {
         const int64_t blocks = end - block < LANES ? end - block : LANES;
         const int64_t left = end_token - block * size;

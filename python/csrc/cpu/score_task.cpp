@@ -13,7 +13,7 @@ Int4Query split_query(const int32_t* words, int64_t rank) {
         const int32_t word = words[2 * byte / INT4_PER_WORD];
         const int32_t even = int4_get(word, 2 * byte % INT4_PER_WORD);
         const int32_t odd = int4_get(word, 2 * byte % INT4_PER_WORD + 1);
-        query.even[byte] = static_cast<int8_t>(even);
+        query.even[byte] = static_cast<int8_t>(16 * even);
         query.odd[byte] = static_cast<int8_t>(odd);
         query.sum += even + odd;
     }
