@@ -22,3 +22,14 @@ def interleaved(candidates: Mapping[str, Callable[[], object]], seconds: float, 
             taken[name].append(time.perf_counter() - start)
         rounds += 1
     return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def contenders(candidates: Mapping[str, Callable[[], object]], within: float = 2.0):
+    """Drop candidates that one run shows to be slower than `within` times the fastest."""
+    once: dict[str, float] = {}
+    for name, run in candidates.items():
+        start = time.perf_counter()
+        run()
+        once[name] = time.perf_counter() - start
+    limit = within * min(once.values())
+    return {name: run for name, run in candidates.items() if once[name] <= limit}, once

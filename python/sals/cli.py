@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``sals``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Sparse attention for long-context decoding.", no_args_is_help=True, add_completion=False
+)
+
+
+@app.callback()
+def main() -> None:
+    """Keep `demo` a subcommand."""
+
+
+@app.command()
+def demo(
+    text: Annotated[
+        Path | None, typer.Option(help="Text file to read instead of the Python documentation.")
+    ] = None,
+    model: Annotated[Path | None, typer.Option(help="Local model directory instead of SmolLM2-135M.")] = None,
+    calibration: Annotated[
+        Path | None, typer.Option(help="Calibration file: read if it exists, else written.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option(help="A shorter context and fewer tokens: under two minutes.")
+    ] = False,
+    dtype: Annotated[
+        str, typer.Option(help="float32 or bfloat16, for the model and dense attention.")
+    ] = "float32",
+    plot: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("sals-demo.png"),
+) -> None:
+    """Decode a real model over a long text, dense and with SALS, and show what it saves and costs."""
+    try:
+        from sals.demo import run
+    except ModuleNotFoundError as error:
+        raise typer.BadParameter(
+            f"{error.name} must be installed for the demo. Run: pip install 'sals[demo]'"
+        ) from error
+    run.run_demo(run.options_for(text, model, calibration, quick, dtype, plot))
