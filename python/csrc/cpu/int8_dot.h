@@ -40,6 +40,17 @@ struct PackedWords {
     int32_t depth_steps;
 };
 
+// Cache lines of the next tile. Products ask for two of them in each depth step: about as fast as memory
+// delivers, where asking for all at once would wait.
+struct LineQueue {
+    const int8_t* const* next;
+    const int8_t* const* end;
+};
+
+SALS_INLINE void prefetch_line(LineQueue& lines) {
+    if (lines.next < lines.end) __builtin_prefetch(*lines.next++, 0, 2);
+}
+
 SALS_INLINE int32_t load_word(const int8_t* from) {
     int32_t word;
     std::memcpy(&word, from, sizeof(word));
@@ -59,29 +70,30 @@ SALS_INLINE int32_t load_word(const int8_t* from) {
 namespace sals::cpu::SALS_TARGET {
 
 template <int32_t R>
-inline void multiply_rows(LeftRows a, PackedWords b, int32_t columns, int32_t* out, int64_t out_stride) {
+inline void multiply_rows(LeftRows a, PackedWords b, int32_t columns, int32_t* out, int64_t out_stride,
+                          LineQueue& lines) {
     int32_t column = 0;
     for (; column + 2 * COLUMN_LANES <= columns; column += 2 * COLUMN_LANES) {
-        multiply_block<R, 2>(a, {b.words + column, b.stride, b.depth_steps}, out + column, out_stride);
+        multiply_block<R, 2>(a, {b.words + column, b.stride, b.depth_steps}, out + column, out_stride, lines);
     }
     for (; column < columns; column += COLUMN_LANES) {
-        multiply_block<R, 1>(a, {b.words + column, b.stride, b.depth_steps}, out + column, out_stride);
+        multiply_block<R, 1>(a, {b.words + column, b.stride, b.depth_steps}, out + column, out_stride, lines);
     }
 }
 
 // `rows` is even (two terms of each float row), `columns` a multiple of 16.
 inline void multiply(LeftRows a, int32_t rows, PackedWords b, int32_t columns, int32_t* out,
-                     int64_t out_stride) {
+                     int64_t out_stride, LineQueue& lines) {
     while (rows > 0) {
         int32_t step = 2;
         if (rows >= MOST_ROWS) {
             step = MOST_ROWS;
-            multiply_rows<MOST_ROWS>(a, b, columns, out, out_stride);
+            multiply_rows<MOST_ROWS>(a, b, columns, out, out_stride, lines);
         } else if (rows >= 4) {
             step = 4;
-            multiply_rows<4>(a, b, columns, out, out_stride);
+            multiply_rows<4>(a, b, columns, out, out_stride, lines);
         } else {
-            multiply_rows<2>(a, b, columns, out, out_stride);
+            multiply_rows<2>(a, b, columns, out, out_stride, lines);
         }
         rows -= step;
         a = {a.codes + step * a.stride, a.stride, a.sums + step};

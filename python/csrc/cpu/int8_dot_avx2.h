@@ -70,12 +70,16 @@ SALS_INLINE __m256i even_bytes(__m256i x) { return _mm256_srai_epi16(_mm256_slli
 SALS_INLINE __m256i odd_bytes(__m256i x) { return _mm256_srai_epi16(x, 8); }
 
 template <int32_t R, int32_t C>
-SALS_INLINE void multiply_block(LeftRows a, PackedWords b, int32_t* out, int64_t out_stride) {
+SALS_INLINE void multiply_block(LeftRows a, PackedWords b, int32_t* out, int64_t out_stride,
+                                LineQueue& lines) {
+    LineQueue queue = lines;
     __m256i sum[R][C];
     for (int32_t r = 0; r < R; ++r) {
         for (int32_t c = 0; c < C; ++c) sum[r][c] = _mm256_setzero_si256();
     }
     for (int32_t d = 0; d < b.depth_steps; ++d) {
+        prefetch_line(queue);
+        prefetch_line(queue);
         __m256i even[C], odd[C];
         for (int32_t c = 0; c < C; ++c) {
             const auto* from = b.words + d * b.stride + c * COLUMN_LANES;
@@ -94,6 +98,7 @@ SALS_INLINE void multiply_block(LeftRows a, PackedWords b, int32_t* out, int64_t
             }
         }
     }
+    lines = queue;
     for (int32_t r = 0; r < R; ++r) {
         for (int32_t c = 0; c < C; ++c) store_words(out + r * out_stride + c * COLUMN_LANES, sum[r][c]);
     }

@@ -61,12 +61,16 @@ SALS_INLINE void pack_values(const int8_t* const* rows, RowBytes bytes, int32_t*
 }
 
 template <int32_t R, int32_t C>
-SALS_INLINE void multiply_block(LeftRows a, PackedWords b, int32_t* out, int64_t out_stride) {
+SALS_INLINE void multiply_block(LeftRows a, PackedWords b, int32_t* out, int64_t out_stride,
+                                LineQueue& lines) {
+    LineQueue queue = lines;
     __m512i sum[R][C];
     for (int32_t r = 0; r < R; ++r) {
         for (int32_t c = 0; c < C; ++c) sum[r][c] = _mm512_set1_epi32(-128 * a.sums[r]);
     }
     for (int32_t d = 0; d < b.depth_steps; ++d) {
+        prefetch_line(queue);
+        prefetch_line(queue);
         __m512i column[C];
         for (int32_t c = 0; c < C; ++c) {
             column[c] = _mm512_loadu_si512(b.words + d * b.stride + c * COLUMN_LANES);
@@ -76,6 +80,7 @@ SALS_INLINE void multiply_block(LeftRows a, PackedWords b, int32_t* out, int64_t
             for (int32_t c = 0; c < C; ++c) sum[r][c] = _mm512_dpbusd_epi32(sum[r][c], column[c], code);
         }
     }
+    lines = queue;
     for (int32_t r = 0; r < R; ++r) {
         for (int32_t c = 0; c < C; ++c) {
             _mm512_storeu_si512(out + r * out_stride + c * COLUMN_LANES, sum[r][c]);

@@ -38,9 +38,13 @@ SALS_INLINE RegisterI16 low_bytes(RegisterI32 x) { return (RegisterI16)((Registe
 SALS_INLINE RegisterI16 high_bytes(RegisterI32 x) { return (RegisterI16)x >> 8; }
 
 template <int32_t R, int32_t C>
-SALS_INLINE void multiply_block(LeftRows a, PackedWords b, int32_t* out, int64_t out_stride) {
+SALS_INLINE void multiply_block(LeftRows a, PackedWords b, int32_t* out, int64_t out_stride,
+                                LineQueue& lines) {
+    LineQueue queue = lines;
     RegisterI32 sum[R][C] = {};
     for (int32_t d = 0; d < b.depth_steps; ++d) {
+        prefetch_line(queue);
+        prefetch_line(queue);
         RegisterI16 low[C], high[C];
         for (int32_t c = 0; c < C; ++c) {
             RegisterI32 column;
@@ -58,6 +62,7 @@ SALS_INLINE void multiply_block(LeftRows a, PackedWords b, int32_t* out, int64_t
             }
         }
     }
+    lines = queue;
     for (int32_t r = 0; r < R; ++r) {
         for (int32_t c = 0; c < C; ++c) {
             std::memcpy(out + r * out_stride + c * COLUMN_LANES, &sum[r][c], sizeof(sum[r][c]));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // sfaa_tile.h - attention over one tile of tokens. Compiled per instruction set.
-//     keys    -> packed     one pass over the memory of the tile, which also asks for the next tile's
+//     keys    -> packed     one pass over the memory of the tile
 //     values  -> packed
 //     q K^T   -> dots       exact int32, two terms per query row
 //     softmax -> weights    fp32, then two int8 terms
-//     P V     -> products   exact int32
+//     P V     -> products   exact int32; both products ask for the memory of the next tile
 //     products merge into the rows' partial result
 #pragma once
 #include "cpu/sfaa_merge.h"
@@ -12,30 +12,11 @@
 
 namespace sals::cpu::SALS_TARGET {
 
-inline void prefetch_rows(const int8_t* const* rows, RowBytes bytes) {
-    constexpr int32_t CACHE_LINE = 64, PLANE = 32;
-    const int32_t step = bytes.plane_stride == PLANE ? CACHE_LINE : PLANE;
-    for (int32_t token = 0; token < TOKEN_STEP; ++token) {
-        for (int32_t channel = 0; channel < bytes.head_dim; channel += step) {
-            __builtin_prefetch(rows[token] + channel_offset(bytes, channel), 0, 2);
-        }
-    }
-}
-
-SALS_INLINE void pack_tile(const TileTokens& tile, const TileTokens* next, int32_t head_dim,
-                           TileScratch& scratch) {
+SALS_INLINE void pack_tile(const TileTokens& tile, int32_t head_dim, TileScratch& scratch) {
     const RowBytes bytes = {tile.plane_stride, head_dim};
-    const int32_t next_count = next != nullptr ? next->padded_count : 0;
-    for (int32_t token = 0; token < tile.padded_count || token < next_count; token += TOKEN_STEP) {
-        if (token < next_count) {
-            prefetch_rows(next->key + token, bytes);
-            prefetch_rows(next->value + token, bytes);
-        }
-        if (token < tile.padded_count) {
-            pack_keys(tile.key + token, bytes, scratch.keys + token, TILE);
-            pack_values(tile.value + token, bytes,
-                        scratch.values + static_cast<int64_t>(token) / DEPTH_STEP * head_dim, head_dim);
-        }
+    for (int32_t token = 0; token < tile.padded_count; token += TOKEN_STEP) {
+        pack_keys(tile.key + token, bytes, scratch.keys + token, TILE);
+        pack_values(tile.value + token, bytes, scratch.values + token / DEPTH_STEP * head_dim, head_dim);
     }
 }
 
@@ -141,12 +122,12 @@ SALS_INLINE void merge_tile(const RowStats* stats, int32_t begin, int32_t count,
 }
 
 inline void attend_block(const QueryRows& rows, int32_t begin, const TileTokens& tile, TileScratch& scratch,
-                         const Partial& partial) {
+                         const Partial& partial, LineQueue& lines) {
     const int32_t count = rows.count - begin < BLOCK_ROWS ? rows.count - begin : BLOCK_ROWS;
     const int32_t head_dim = rows.head_dim;
     const LeftRows query = {rows.codes + begin * TERMS * head_dim, head_dim, rows.code_sum + begin * TERMS};
     multiply(query, count * TERMS, {scratch.keys, TILE, head_dim / DEPTH_STEP}, tile.padded_count,
-             scratch.dots, TILE);
+             scratch.dots, TILE, lines);
     RowStats stats[BLOCK_ROWS];
     int32_t sums[BLOCK_ROWS * TERMS];
     for (int32_t i = 0; i < count; ++i) {
@@ -154,17 +135,20 @@ inline void attend_block(const QueryRows& rows, int32_t begin, const TileTokens&
                                scratch.weights + i * TERMS * TILE, sums + i * TERMS);
     }
     multiply({scratch.weights, TILE, sums}, count * TERMS,
-             {scratch.values, head_dim, tile.padded_count / DEPTH_STEP}, head_dim, scratch.products,
-             head_dim);
+             {scratch.values, head_dim, tile.padded_count / DEPTH_STEP}, head_dim, scratch.products, head_dim,
+             lines);
     merge_tile(stats, begin, count, head_dim, scratch.products, partial);
 }
 
 inline void attend_tile(const QueryRows& rows, const TileTokens& tile, const TileTokens* next,
                         TileScratch& scratch, const Partial& partial) {
-    pack_tile(tile, next, rows.head_dim, scratch);
+    LineQueue lines = {nullptr, nullptr};
+    if (next != nullptr) lines = {next->line, next->line + next->line_count};
+    pack_tile(tile, rows.head_dim, scratch);
     for (int32_t begin = 0; begin < rows.count; begin += BLOCK_ROWS) {
-        attend_block(rows, begin, tile, scratch, partial);
+        attend_block(rows, begin, tile, scratch, partial, lines);
     }
+    while (lines.next < lines.end) prefetch_line(lines);
 }
 
 inline constexpr SfaaKernels SFAA_KERNELS = {quantize_query, attend_tile, merge, finish};
