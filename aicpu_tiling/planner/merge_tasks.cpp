@@ -6,13 +6,12 @@
 namespace sals {
 namespace {
 
-// A boundary inside a row ends one part and begins the next; equal boundaries belong to idle cores.
+// A boundary inside a row ends one part and begins the next. No two are equal: a core that starts inside a
+// row has tiles.
 void list_cut_rows(Plan& plan) {
     int32_t slot = 0;
     for (int32_t i = 1; i < plan.num_cores; ++i) {
-        const bool is_idle =
-            plan.row_begin[i] == plan.row_begin[i - 1] && plan.tile_begin[i] == plan.tile_begin[i - 1];
-        if (plan.tile_begin[i] == 0 || is_idle) continue;
+        if (plan.tile_begin[i] == 0) continue;
         const int32_t last = plan.num_merges - 1;
         if (last >= 0 && plan.merge_row[last] == plan.row_begin[i]) {
             ++plan.merge_num_parts[last];

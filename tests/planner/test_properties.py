@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planner.problems import TILE_TOKENS
 from sals import _core
-from sals._contract import MAX_CORES, MERGE_SLICE_ROWS, PLAN_OP_QSI, PLAN_OP_SFAA
+from sals._contract import MAX_CORES, MERGE_SLICE_ROWS, PLAN_OP_QSI, PLAN_OP_SFAA, SFAA_TILE_TOKENS
 from sals.plan_view import Merge, PlanView
 
 pytestmark = pytest.mark.sanitize
@@ -101,6 +101,24 @@ def test_equal_rows_that_fit_are_not_cut() -> None:
     plan = plan_rows(PLAN_OP_SFAA, 24, 2, [2960] * 84, query_rows=8)
     assert plan.merges() == []
     assert {len(core) for core in plan.cores()} == {7}
+
+
+@pytest.mark.parametrize(
+    ("tiles", "num_cores", "cut_rows"),
+    [
+        # Ten tiles a core. The third core ends row 0 with 8 and has room for one of row 1, but the fourth
+        # has room for all of row 1.
+        ([28, 4, 5], 4, [0]),
+        # The same, where the room of the fourth core depends on where the fifth begins in row 2.
+        ([28, 4, 15], 5, [0, 2]),
+    ],
+    ids=str,
+)
+def test_a_row_is_not_cut_when_the_next_core_has_room(
+    tiles: list[int], num_cores: int, cut_rows: list[int]
+) -> None:
+    plan = plan_rows(PLAN_OP_SFAA, num_cores, 1, [SFAA_TILE_TOKENS * n for n in tiles], query_rows=8)
+    assert [merge.row for merge in plan.merges()] == cut_rows
 
 
 def test_a_small_gain_does_not_pay_a_merge() -> None:
