@@ -93,8 +93,8 @@ def attention_rules(op: str = "sfaa") -> list[Rule]:
             Rule(
                 op,
                 {name: lambda t: t[0]},
-                f"{name} must have shape [n_kv, head_dim] (static, per channel) or one scale per token and head, "
-                "got [64]",
+                f"{name} must have shape [n_kv, head_dim] (static, per channel) or one scale per token and "
+                "head, got [64]",
             )
             for name in ("key_scale", "value_scale")
         ),
