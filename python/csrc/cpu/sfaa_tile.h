@@ -61,11 +61,10 @@ inline float fold_value_scale(float* weights, const TileTokens& tile, int8_t* co
     return amax / FIRST_TERM;
 }
 
-// Two-term weights of one row from its dots. Both sums of the weights are in units of 1/127, as the products
-// are, and cancel in the end.
-SALS_INLINE RowStats row_softmax(const QueryRows& rows, int32_t r, const TileTokens& tile, int32_t* dots,
-                                 int8_t* codes, int32_t* sums) {
-    const float maximum = row_logits(rows, r, tile, dots);
+// Two-term weights of one row from its logits. Both sums of the weights are in units of 1/127, as the
+// products are, and cancel in the end.
+SALS_INLINE RowStats row_weights(const QueryRows& rows, int32_t r, const TileTokens& tile,
+                                 const int32_t* logits, float maximum, int8_t* codes, int32_t* sums) {
     if (maximum == NOTHING) {
         std::memset(codes, 0, TERMS * TILE);
         sums[0] = sums[1] = 0;
@@ -75,7 +74,7 @@ SALS_INLINE RowStats row_softmax(const QueryRows& rows, int32_t r, const TileTok
     F32x16 exp_sum = broadcast(0.0F);
     I32x16 first_sum = broadcast(0), second_sum = broadcast(0);
     for (int32_t i = 0; i < tile.padded_count; i += LANES) {
-        const F32x16 p = exp(from_bits(load(dots + i)) - broadcast(maximum));
+        const F32x16 p = exp(from_bits(load(logits + i)) - broadcast(maximum));
         const TwoTerms terms = split(p * broadcast(FIRST_TERM));
         exp_sum = exp_sum + p;
         first_sum = first_sum + terms.first_i;
@@ -128,11 +127,16 @@ inline void attend_block(const QueryRows& rows, int32_t begin, const TileTokens&
     const LeftRows query = {rows.codes + begin * TERMS * head_dim, head_dim, rows.code_sum + begin * TERMS};
     multiply(query, count * TERMS, {scratch.keys, TILE, head_dim / DEPTH_STEP}, tile.padded_count,
              scratch.dots, TILE, lines);
+    constexpr int32_t ROW_WORDS = TERMS * TILE;
+    float maximum[BLOCK_ROWS];
+    for (int32_t i = 0; i < count; ++i) {
+        maximum[i] = row_logits(rows, begin + i, tile, scratch.dots + i * ROW_WORDS);
+    }
     RowStats stats[BLOCK_ROWS];
     int32_t sums[BLOCK_ROWS * TERMS];
     for (int32_t i = 0; i < count; ++i) {
-        stats[i] = row_softmax(rows, begin + i, tile, scratch.dots + i * TERMS * TILE,
-                               scratch.weights + i * TERMS * TILE, sums + i * TERMS);
+        stats[i] = row_weights(rows, begin + i, tile, scratch.dots + i * ROW_WORDS, maximum[i],
+                               scratch.weights + i * ROW_WORDS, sums + i * TERMS);
     }
     multiply({scratch.weights, TILE, sums}, count * TERMS,
              {scratch.values, head_dim, tile.padded_count / DEPTH_STEP}, head_dim, scratch.products, head_dim,
