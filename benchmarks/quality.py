@@ -239,7 +239,7 @@ def describe(
         "",
         f"- Machine: {machine.describe()}.",
         f"- The model ran in float32 on {where}; transformers {transformers.__version__}.",
-        f"- Model: {model.config.model_type}, {facts.n_layers} layers, {facts.n_q} query and {facts.n_kv} KV "
+        f"- Model: {facts.name}, {facts.n_layers} layers, {facts.n_q} query and {facts.n_kv} KV "
         f"heads, head_dim {facts.head_dim}.",
         f"- Text: {source}, {num_tokens} tokens, SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:16]}.",
         f"- Projections come from {options.windows} windows of {options.window_tokens} tokens of its first "

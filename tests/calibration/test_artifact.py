@@ -62,6 +62,9 @@ def test_fingerprint_reads_head_dim_or_derives_it():
     assert ModelFingerprint.of(config()) == MODEL
     assert ModelFingerprint.of(config(head_dim=32)).head_dim == 32
     assert ModelFingerprint.of(config(num_key_value_heads=None)).n_kv == 6
+    assert ModelFingerprint.of(config()).name == "llama"
+    assert ModelFingerprint.of(config(name_or_path="models/Some-1B")).name == "Some-1B"
+    make().validate_for(config(name_or_path="models/Some-1B"))
 
 
 def test_validate_for_names_what_differs():

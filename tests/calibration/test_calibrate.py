@@ -85,6 +85,10 @@ def test_calibrate_reports_what_it_tried_and_marks_the_choice(kind, tmp_path):
     assert {(entry["rotated"], entry["joint"]) for entry in measured} == {
         (rotated, joint) for rotated in (False, True) for joint in (False, True)
     }
+    assert chosen[0]["reason"].startswith("fewest index bytes")
+    assert {bool(entry["kl"]) for entry in result.report if "less attention mass" in entry["reason"]} == {
+        False
+    }
     best = min(sum(entry["kl"].values()) for entry in measured)
     assert sum(chosen[0]["kl"].values()) <= best * (1 + OPTIONS.tolerance) + 1e-12
     trials = result.settings["dense_layer_trials"]

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 import torch
 
+import sals  # noqa: F401 - registers the operators
 from sals.calibration.scoring import Budget, Ranking, as_int8, index_block_scores, quantize
 
 
@@ -76,19 +77,15 @@ def test_selection_follows_the_rule_row_by_row(keep, sink, tail):
 
 @pytest.mark.parametrize("joint", [False, True])
 def test_the_native_operators_give_the_same_index(joint):
-    sals_ops = pytest.importorskip("sals.ops")
-    if not hasattr(torch.ops.sals, "project_query"):
-        pytest.skip("the native operators are not built")
     generator = torch.Generator().manual_seed(11)
     tokens, n_q, n_kv, head_dim, rank, block = 40, 6, 2, 64, 32, 16
     query = torch.randn(1, n_q, head_dim, generator=generator)
     key = torch.randn(tokens, n_kv, head_dim, generator=generator)
     n_idx, in_dim = (1, n_kv * head_dim) if joint else (n_kv, head_dim)
     projection = torch.randn(n_idx, in_dim, rank, generator=generator) / in_dim**0.5
-    packed, query_scale = sals_ops.project_query(query[None], projection, n_idx=n_idx, scale=0.125)
-    key_packed, key_scale = torch.ops.sals.project_query(
-        key.repeat_interleave(1, 1)[None], projection, n_idx=n_idx, scale=1.0
-    )
+    packed, query_scale = torch.ops.sals.project_query(query[None], projection, n_idx=n_idx, scale=0.125)
+    # A key is quantised as a query with one head per KV head.
+    key_packed, key_scale = torch.ops.sals.project_query(key[None], projection, n_idx=n_idx, scale=1.0)
     native = torch.ops.sals.block_scores(
         packed,
         query_scale,

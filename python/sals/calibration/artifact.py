@@ -30,6 +30,8 @@ class ModelFingerprint:
     n_kv: int
     head_dim: int
     hidden_size: int
+    name: str = dataclasses.field(default="", compare=False)
+    """What the configuration calls the model, for people; equal models may be stored under other names."""
 
     @classmethod
     def of(cls, config: Any) -> ModelFingerprint:
@@ -43,6 +45,7 @@ class ModelFingerprint:
             n_kv=int(getattr(text, "num_key_value_heads", None) or n_q),
             head_dim=int(getattr(text, "head_dim", None) or text.hidden_size // n_q),
             hidden_size=int(text.hidden_size),
+            name=Path(getattr(config, "name_or_path", "") or str(text.model_type)).name,
         )
 
 
@@ -149,7 +152,7 @@ class Calibration:
         differing = [
             f"{field.name} {getattr(self.model, field.name)!r} (this model: {getattr(other, field.name)!r})"
             for field in dataclasses.fields(ModelFingerprint)
-            if getattr(self.model, field.name) != getattr(other, field.name)
+            if field.compare and getattr(self.model, field.name) != getattr(other, field.name)
         ]
         _require(
             not differing,

