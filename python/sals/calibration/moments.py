@@ -46,8 +46,7 @@ def collect_moments(
     """Run the model over windows of a text and return the moments per layer, by ``rotated``.
 
     RoPE makes attention depend on distances alone, so every window is placed at other positions, evenly over
-    ``max_seq_len``: the moments of rotated keys then cover all positions at the price of short windows. (With
-    positions up to 4,096 only, low-rank bases lose much of their worth beyond.)
+    ``max_seq_len``: the moments of rotated keys then cover all positions at the price of short windows.
 
     Parameters
     ----------
