@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
+import torch.fx.experimental._config
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from operators import ops
@@ -15,6 +16,19 @@ from sals.reference import layouts
 N_KV, GROUP, HEAD_DIM, RANK, PAGE_SIZE, BLOCK_SIZE = 2, 4, 64, 64, 32, 16
 SELECTION = {"block_size": BLOCK_SIZE, "keep_num": 1, "keep_den": 4, "sink_blocks": 1, "tail_blocks": 2}
 SCALE = HEAD_DIM**-0.5
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler() -> Iterator[None]:
+    """Forget earlier graphs, and make every compile count.
+
+    Sizes that happen to be equal in the first call are not taken for one. The softmax scale is a constant of
+    the model: torch would first try it as a symbol, then start the same compile over.
+    """
+    torch._dynamo.reset()
+    constants = torch._dynamo.config.patch(specialize_float=True, error_on_recompile=True)
+    with torch.fx.experimental._config.patch(use_duck_shape=False), constants:
+        yield
 
 
 def decode_step(planned: bool, return_lse: bool) -> Callable:
@@ -45,7 +59,7 @@ def decode_step(planned: bool, return_lse: bool) -> Callable:
 
 
 def arguments(batch: int, max_seq_len: int, seed: int) -> tuple:
-    """A decode step of `batch` requests, the longest of max_seq_len tokens, on caches that hold random rows."""
+    """A decode step of `batch` requests, the longest of max_seq_len tokens, on random caches."""
     generator = torch.Generator().manual_seed(seed)
     max_pages = -(-max_seq_len // PAGE_SIZE)
     pages = batch * max_pages
@@ -82,7 +96,6 @@ def copied(args: tuple) -> tuple:
 @pytest.mark.parametrize("planned", [False, True], ids=["no-plan", "planned"])
 @pytest.mark.parametrize("backend", ["aot_eager", "eager"])
 def test_one_compile_serves_every_batch_and_length(backend, planned):
-    torch._dynamo.reset()
     counter = CompileCounterWithBackend(backend)
     step = decode_step(planned, return_lse=True)
     compiled = torch.compile(step, fullgraph=True, dynamic=True, backend=counter)
@@ -99,7 +112,6 @@ def test_one_compile_serves_every_batch_and_length(backend, planned):
 
 def test_one_compile_serves_growing_lengths_of_one_batch():
     """A request that decodes token by token: only max_seq_len and the lengths change."""
-    torch._dynamo.reset()
     counter = CompileCounterWithBackend("aot_eager")
     step = decode_step(planned=True, return_lse=False)
     compiled = torch.compile(step, fullgraph=True, dynamic=True, backend=counter)
@@ -115,7 +127,6 @@ def test_one_compile_serves_growing_lengths_of_one_batch():
 
 def test_ragged_queries_compile_once():
     """TND: the number of tokens changes with every step."""
-    torch._dynamo.reset()
     counter = CompileCounterWithBackend("aot_eager")
 
     def step(packed, query_scale, cache, scale, seq_lens, start, table, max_seq_len):

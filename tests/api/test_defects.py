@@ -40,7 +40,7 @@ def exact(inputs: builders.Inputs, block_ids: np.ndarray) -> np.ndarray:
 
 @named("defect-1-")
 def test_defect_1_one_ceiling_on_host_and_device(case):
-    """The host rounded k up in float64, the kernel in float32: rows overflowed by an id, or kept a stale one."""
+    """Host and kernel rounded k up in different precision: rows overflowed by an id, or kept a stale one."""
     inputs = builders.build(case, seed=101)
     canary = 12345
     width = -(-99 * case.keep_num // 100) + case.sink_blocks + case.tail_blocks

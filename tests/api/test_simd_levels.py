@@ -16,9 +16,13 @@ import sals
 
 TESTS = Path(__file__).resolve().parents[1]
 PACKAGE = Path(sals.__file__).resolve().parents[1]
-CALL = "import torch, sals; print(torch.ops.sals.block_scores(torch.zeros(1, 1, 1, 1).int(), torch.ones(1, 1, 1), " \
-       "torch.zeros(1, 8, 1, 1).int(), torch.ones(1, 8, 1), torch.tensor([8]).int(), max_seq_len=8, " \
-       "block_size=8, layout='BSND').item())"  # fmt: skip
+CALL = """
+import torch, sals
+query, key = torch.zeros(1, 1, 1, 1).int(), torch.zeros(1, 8, 1, 1).int()
+scales, lens = {"query_scale": torch.ones(1, 1, 1), "key_scale": torch.ones(1, 8, 1)}, torch.tensor([8]).int()
+sizes = {"max_seq_len": 8, "block_size": 8, "layout": "BSND"}
+print(torch.ops.sals.block_scores(query=query, key_cache=key, seq_lens=lens, **scales, **sizes).item())
+"""
 
 
 def run(level: str, *arguments: str) -> subprocess.CompletedProcess:
