@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sals import _core
@@ -45,6 +45,7 @@ def test_an_unreduced_fraction_is_the_same_budget() -> None:
     assert np.array_equal(_core.budget_blocks(n, reduced), _core.budget_blocks(n, scaled))
 
 
+@settings(deadline=None)
 @given(
     n=st.integers(0, MAX_SEQ_LEN),
     keep_den=st.integers(1, MAX_KEEP_DEN),
@@ -78,6 +79,7 @@ params_strategy = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(visible=lengths, arguments=params_strategy)
 def test_candidates_lie_between_sinks_and_tail(visible: int, arguments: dict) -> None:
     params = _core.SelectionParams(**arguments)
@@ -89,6 +91,7 @@ def test_candidates_lie_between_sinks_and_tail(visible: int, arguments: dict) ->
     assert _core.num_blocks(visible, arguments["block_size"]) == len(blocks)
 
 
+@settings(deadline=None)
 @given(max_seq_len=st.integers(0, MAX_SEQ_LEN), arguments=params_strategy)
 def test_list_width(max_seq_len: int, arguments: dict) -> None:
     params = _core.SelectionParams(**arguments)
@@ -100,6 +103,7 @@ def test_list_width(max_seq_len: int, arguments: dict) -> None:
     assert _core.list_width(max_seq_len, params) == min(sinks + k_max + tail, blocks)
 
 
+@settings(deadline=None)
 @given(visible=lengths, arguments=params_strategy, share=st.fractions(0, 1))
 def test_selected_tokens_are_those_of_the_kept_blocks(visible: int, arguments: dict, share: Fraction) -> None:
     params = _core.SelectionParams(**arguments)
@@ -113,6 +117,7 @@ def test_selected_tokens_are_those_of_the_kept_blocks(visible: int, arguments: d
     assert _core.selected_tokens(visible, k, params) == max(visible, 0) - dropped * size
 
 
+@settings(deadline=None)
 @given(max_seq_len=st.integers(0, 100000), shorter_by=st.integers(0, 100000), arguments=params_strategy)
 def test_no_row_needs_more_columns_than_the_width(max_seq_len: int, shorter_by: int, arguments: dict) -> None:
     params = _core.SelectionParams(**arguments)
@@ -122,6 +127,7 @@ def test_no_row_needs_more_columns_than_the_width(max_seq_len: int, shorter_by: 
     assert _core.selected_blocks(visible, k, params) <= _core.list_width(max_seq_len, params)
 
 
+@settings(deadline=None)
 @given(seq_len=st.integers(-1, 10000), q_len=st.integers(0, 12), s_q=st.integers(1, 12))
 def test_visible_tokens(seq_len: int, q_len: int, s_q: int) -> None:
     s = np.arange(s_q)
@@ -156,6 +162,7 @@ def test_nan_of_either_sign_counts_as_minus_infinity() -> None:
     assert np.all(keys == _core.order_key(np.float32(-np.inf)))
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=2, max_size=50))
 def test_order_key_orders_as_floats_do(values: list[float]) -> None:
     scores = np.array(values, np.float32)

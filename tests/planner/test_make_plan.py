@@ -7,7 +7,7 @@ from math import ceil
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sals import _core
@@ -75,6 +75,7 @@ def test_coverage_mode_is_planned_for_the_most_it_can_select() -> None:
     assert tokens.tolist() == [160, (1 + 20 + 3) * 16]
 
 
+@settings(deadline=None)
 @given(
     op=st.sampled_from(OPS),
     seq_lens=st.lists(st.integers(-1, 20000), max_size=12),
