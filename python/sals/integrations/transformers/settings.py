@@ -9,7 +9,12 @@ from sals.selection import Selection
 
 from .requests import Step
 
+# Where selecting begins to pay against listing every block of the same int8 cache, measured on two CPU
+# threads (AVX-512) with keep 1/4, 1 sink and 32 tail blocks, batch 1: at 850 tokens with 8 KV heads of 128
+# channels (group 4), at 1,800 with 3 of 64 (group 3), where a layer takes 0.1 ms either way. The 33 blocks
+# that are always kept are 528 tokens.
 DEFAULT_MIN_DENSE_TOKENS = 1024
+
 DEFAULT_MAX_DECODE_TOKENS = 64
 
 
