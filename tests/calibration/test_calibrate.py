@@ -93,6 +93,7 @@ def test_calibrate_reports_what_it_tried_and_marks_the_choice(kind, tmp_path):
     assert sum(chosen[0]["kl"].values()) <= best * (1 + OPTIONS.tolerance) + 1e-12
     trials = result.settings["dense_layer_trials"]
     assert len(trials) == 2
+    assert set(result.settings["result"]["kl"]) == {"1/4", "1/8"}
     assert result.dense_layers == tuple(sorted(trial["layer"] for trial in trials if trial["chosen"]))
     result.save(tmp_path / "c.safetensors")
     assert Calibration.load(tmp_path / "c.safetensors").report == result.report
@@ -121,6 +122,9 @@ def test_text_is_split_into_halves():
 
 
 def test_wrong_input_is_named():
+    beyond = dataclasses.replace(OPTIONS, offsets=1, context=1020)
+    with pytest.raises(ValueError, match=r"must be at most the model's 1024 positions, got 1032"):
+        calibrate(tiny.model(), tiny.tokens(3000), beyond)
     with pytest.raises(ValueError, match=r"tokens must hold at least 436 tokens for these options, got 100"):
         calibrate(tiny.model(), tiny.tokens(100), OPTIONS)
     with pytest.raises(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -13,10 +12,11 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from .artifact import Calibration, ModelFingerprint
-from .evaluate import HeldOut, Scorer, TokenScores, index_scorer
+from .entries import Entry, cheapest_good, choose_finalists, joined, make_report, quality
+from .evaluate import HeldOut, TokenScores, index_scorer
 from .moments import collect_moments
 from .options import CalibrationOptions
-from .variants import ProjectionFactory, Variant, default_variants
+from .variants import ProjectionFactory, default_variants
 
 Progress = Callable[[str], None]
 
@@ -71,28 +71,6 @@ def calibrate(
     return _Study(model, tokens, options, progress or (lambda _: None)).run()
 
 
-@dataclasses.dataclass
-class _Entry:
-    """A variant with what was measured of it."""
-
-    variant: Variant
-    scorer: Scorer
-    mass: dict[Fraction, Tensor]
-    scores: dict[Fraction, TokenScores] = dataclasses.field(default_factory=dict)
-
-    @property
-    def mean_mass(self) -> float:
-        return float(torch.stack(list(self.mass.values())).mean())
-
-    @property
-    def mean_kl(self) -> float:
-        return float(torch.stack([scores.kl for scores in self.scores.values()]).mean())
-
-    def index_bytes(self, n_kv: int) -> int:
-        """Bytes a decode step reads per token and layer: int4 codes and a fp32 scale per index head."""
-        return (1 if self.variant.joint else n_kv) * (self.variant.rank // 2 + 4)
-
-
 class _Study:
     def __init__(
         self, model: PreTrainedModel, tokens: Tensor, options: CalibrationOptions, progress: Progress
@@ -103,11 +81,18 @@ class _Study:
         self._facts = ModelFingerprint.of(model.config)
         self._variants = options.variants or default_variants(self._facts.n_kv, self._facts.head_dim)
         self._windows, self._excerpts = split_text(tokens, options)
+        self._positions = model.config.get_text_config().max_position_embeddings
+        measured = options.context + options.eval_tokens
+        if measured > self._positions:
+            raise ValueError(
+                f"sals.calibrate: context + eval_tokens must be at most the model's {self._positions} "
+                f"positions, got {measured}"
+            )
 
     def run(self) -> Calibration:
-        limit = self._options.max_seq_len or self._model.config.get_text_config().max_position_embeddings
         skip = self._options.budget.sink_blocks * self._options.budget.block_size
-        moments = collect_moments(self._model, self._windows, limit, skip)
+        max_seq_len = self._options.max_seq_len or self._positions
+        moments = collect_moments(self._model, self._windows, max_seq_len, skip)
         factory = ProjectionFactory(moments, self._facts.n_kv, self._facts.head_dim)
         self._progress(f"read {len(self._windows)} windows of {self._options.window_tokens} tokens")
 
@@ -120,13 +105,33 @@ class _Study:
         for entry in finalists:
             entry.scores = {keep: self._measure(places, entry, keep) for keep in self._options.keeps}
             self._progress(f"{entry.variant.name}: mass {entry.mean_mass:.4f}, KL {entry.mean_kl:.4f}")
-        chosen = self._cheapest_good(finalists)
+        chosen = cheapest_good(finalists, self._options.tolerance)
         dense_layers, trials = self._choose_dense_layers(places, chosen)
-        return self._result(
-            factory, entries, chosen, dense_layers, trials, _joined([p.dense() for p in places])
+        final = self._with_dense_layers(places, chosen, dense_layers)
+        dense = joined([place.dense() for place in places])
+        settings = self._options.settings() | {
+            "dense_layer_trials": trials,
+            "result": quality(final, dense),
+            "dense_perplexity": float(dense.nll.mean().exp()),
+            "torch": torch.__version__,
+            "model_dtype": str(self._model.dtype).removeprefix("torch."),
+        }
+        report = make_report(entries, chosen, dense, self._options.tolerance)
+        projection = factory.projection(chosen.variant)
+        return Calibration(
+            query_projection=projection,
+            key_projection=projection,
+            rotated=chosen.variant.rotated,
+            block_size=budget.block_size,
+            sink_blocks=budget.sink_blocks,
+            tail_blocks=budget.tail_blocks,
+            dense_layers=dense_layers,
+            model=self._facts,
+            report=report,
+            settings=settings,
         )
 
-    def _screen(self, places: Sequence[HeldOut], factory: ProjectionFactory) -> list[_Entry]:
+    def _screen(self, places: Sequence[HeldOut], factory: ProjectionFactory) -> list[Entry]:
         scorers = {
             variant.name: index_scorer(factory.projection(variant), variant.rotated, self._options.budget)
             for variant in self._variants
@@ -138,35 +143,16 @@ class _Study:
         for variant in self._variants:
             name = variant.name
             mass = {keep: torch.stack([mass[name, keep] for mass in masses]).mean(0) for keep in keeps}
-            entries.append(_Entry(variant, scorers[name], mass))
+            entries.append(Entry(variant, 1 if variant.joint else self._facts.n_kv, scorers[name], mass))
         return entries
 
     def _measure(
-        self, places: Sequence[HeldOut], entry: _Entry, keep: Fraction, dense_layers: Sequence[int] = ()
+        self, places: Sequence[HeldOut], entry: Entry, keep: Fraction, dense_layers: Sequence[int] = ()
     ) -> TokenScores:
-        return _joined([place.sparse(entry.scorer, keep, dense_layers) for place in places])
-
-    def _cheapest_good(self, finalists: Sequence[_Entry]) -> _Entry:
-        """Return the entry of fewest index bytes among those with a KL within the tolerance of the lowest."""
-        limit = self._kl_limit(finalists)
-        good = [entry for entry in finalists if entry.mean_kl <= limit]
-        return min(good, key=lambda entry: (entry.index_bytes(self._facts.n_kv), entry.mean_kl))
-
-    def _kl_limit(self, entries: Sequence[_Entry]) -> float:
-        return min(entry.mean_kl for entry in entries if entry.scores) * (1 + self._options.tolerance)
-
-    def _reason(self, entry: _Entry, chosen: _Entry, limit: float) -> str:
-        """Say why a variant was chosen or not."""
-        if entry is chosen:
-            return f"fewest index bytes with a mean KL of at most {limit:.4f}"
-        if not entry.scores:
-            return "kept less attention mass than the finalists"
-        if entry.mean_kl > limit:
-            return f"mean KL {entry.mean_kl:.4f} above {limit:.4f}"
-        return "more index bytes than the chosen one, or as many and a higher KL"
+        return joined([place.sparse(entry.scorer, keep, dense_layers) for place in places])
 
     def _choose_dense_layers(
-        self, places: Sequence[HeldOut], chosen: _Entry
+        self, places: Sequence[HeldOut], chosen: Entry
     ) -> tuple[tuple[int, ...], list[dict[str, Any]]]:
         """Try each layer of least mass as the only dense one, at the smallest budget, and take what gains."""
         keep = min(self._options.keeps)
@@ -177,48 +163,19 @@ class _Study:
             kl = float(self._measure(places, chosen, keep, (layer,)).kl.mean())
             gain = 1 - kl / before
             taken = gain >= self._options.dense_gain
-            trials.append(
-                {"layer": layer, "mass": float(chosen.mass[keep][layer]), "kl": kl, "chosen": taken}
-            )
+            mass = float(chosen.mass[keep][layer])
+            trials.append({"layer": layer, "keep": str(keep), "mass": mass, "kl": kl, "chosen": taken})
             dense += [layer] if taken else []
             self._progress(f"layer {layer} dense: KL at {keep} {before:.4f} -> {kl:.4f}")
         return tuple(sorted(dense)), trials
 
-    def _result(
-        self,
-        factory: ProjectionFactory,
-        entries: Sequence[_Entry],
-        chosen: _Entry,
-        dense_layers: tuple[int, ...],
-        trials: list[dict[str, Any]],
-        dense: TokenScores,
-    ) -> Calibration:
-        projection = factory.projection(chosen.variant)
-        limit = self._kl_limit(entries)
-        report = [
-            _report_entry(entry, dense, self._facts.n_kv)
-            | {"chosen": entry is chosen, "reason": self._reason(entry, chosen, limit)}
-            for entry in entries
-        ]
-        settings = self._options.settings() | {
-            "dense_layer_trials": trials,
-            "dense_perplexity": float(dense.nll.mean().exp()),
-            "torch": torch.__version__,
-            "model_dtype": str(self._model.dtype).removeprefix("torch."),
-        }
-        budget = self._options.budget
-        return Calibration(
-            query_projection=projection,
-            key_projection=projection,
-            rotated=chosen.variant.rotated,
-            block_size=budget.block_size,
-            sink_blocks=budget.sink_blocks,
-            tail_blocks=budget.tail_blocks,
-            dense_layers=dense_layers,
-            model=self._facts,
-            report=tuple(report),
-            settings=settings,
-        )
+    def _with_dense_layers(
+        self, places: Sequence[HeldOut], chosen: Entry, dense_layers: tuple[int, ...]
+    ) -> dict[Fraction, TokenScores]:
+        """Return the scores of the final choice: the index and the dense layers together."""
+        if not dense_layers:
+            return chosen.scores
+        return {keep: self._measure(places, chosen, keep, dense_layers) for keep in self._options.keeps}
 
 
 def split_text(tokens: Tensor, options: CalibrationOptions) -> tuple[list[Tensor], list[Tensor]]:
@@ -249,35 +206,3 @@ def split_text(tokens: Tensor, options: CalibrationOptions) -> tuple[list[Tensor
 def _evenly(tokens: Tensor, count: int, length: int) -> list[Tensor]:
     stride = tokens.shape[0] // count
     return [tokens[index * stride : index * stride + length] for index in range(count)]
-
-
-def choose_finalists(entries: Sequence[_Entry], count: int) -> list[_Entry]:
-    """Return the best of each kind by mass, and the ``count`` best that differ in more than their basis."""
-    ordered = sorted(entries, key=lambda entry: -entry.mean_mass)
-    indexes: dict[tuple[bool, bool, int], _Entry] = {}
-    kinds: dict[tuple[bool, bool], _Entry] = {}
-    for entry in ordered:
-        variant = entry.variant
-        indexes.setdefault((variant.rotated, variant.joint, variant.rank), entry)
-        kinds.setdefault((variant.rotated, variant.joint), entry)
-    wanted = list(indexes.values())[:count] + list(kinds.values())
-    return [entry for entry in ordered if any(entry is other for other in wanted)]
-
-
-def _joined(scores: Sequence[TokenScores]) -> TokenScores:
-    return TokenScores(torch.cat([s.nll for s in scores]), torch.cat([s.kl for s in scores]))
-
-
-def _report_entry(entry: _Entry, dense: TokenScores, n_kv: int) -> dict[str, Any]:
-    """Return one line of the report: JSON values, budgets as strings."""
-    return {
-        "name": entry.variant.name,
-        **dataclasses.asdict(entry.variant),
-        "index_bytes": entry.index_bytes(n_kv),
-        "mass": {str(keep): float(mass.mean()) for keep, mass in entry.mass.items()},
-        "layer_mass": {str(keep): [round(float(x), 4) for x in mass] for keep, mass in entry.mass.items()},
-        "kl": {str(keep): float(scores.kl.mean()) for keep, scores in entry.scores.items()},
-        "relative_perplexity": {
-            str(keep): float((scores.nll - dense.nll).mean().exp()) for keep, scores in entry.scores.items()
-        },
-    }
