@@ -54,17 +54,25 @@ class CacheSpec:
         )
 
     @property
-    def bytes_per_token(self) -> int:
-        """Bytes that one token takes in the caches of one layer.
+    def kv_bytes_per_token(self) -> int:
+        """Bytes of one token's keys and values in one layer: ``n_kv * (2 * row + 8)``.
 
-        ``n_kv * (2 * row + 8) + n_idx * (rank / 2 + 4)``, where ``row`` is head_dim padded to 64, 128 or 256:
-        two int8 rows with their fp32 scales, and one int4 row with its own.
+        ``row`` is head_dim padded to 64, 128 or 256: two int8 rows with their fp32 scales.
         """
-        one_page = (self.layout, 1, 1)
-        row = math.prod(layouts.kv_cache_shape(*one_page, self.n_kv, self.head_dim))
+        row = math.prod(layouts.kv_cache_shape(self.layout, 1, 1, self.n_kv, self.head_dim))
         both_rows = row if self.layout == "PA_KV" else 2 * row
-        index_words = math.prod(layouts.index_cache_shape(*one_page, self.n_idx, self.rank))
-        return both_rows + 4 * (index_words + self.n_idx + 2 * self.n_kv)
+        return both_rows + 4 * 2 * self.n_kv
+
+    @property
+    def index_bytes_per_token(self) -> int:
+        """Bytes of one token's index in one layer: ``n_idx * (rank / 2 + 4)``, int4 rows with fp32 scales."""
+        words = math.prod(layouts.index_cache_shape(self.layout, 1, 1, self.n_idx, self.rank))
+        return 4 * (words + self.n_idx)
+
+    @property
+    def bytes_per_token(self) -> int:
+        """Bytes that one token takes in the caches of one layer."""
+        return self.kv_bytes_per_token + self.index_bytes_per_token
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,6 +8,7 @@
 
 from .attach import Attachment, attach, detach
 from .cache import SalsCache
-from .timer import StageTimer
+from .recall import Recall
+from .timer import STAGES, StageTimer
 
-__all__ = ["Attachment", "SalsCache", "StageTimer", "attach", "detach"]
+__all__ = ["STAGES", "Attachment", "Recall", "SalsCache", "StageTimer", "attach", "detach"]

@@ -25,6 +25,7 @@ from sals.selection import Keep, Selection
 from .attention import AttachedLayer, attached_layers, sals_attention, sals_mask
 from .cache import DEFAULT_LAYOUT, DEFAULT_PAGE_SIZE, SalsCache, check_pages
 from .modules import attention_modules, check_supported, plain_source
+from .recall import Recall
 from .settings import DEFAULT_MAX_DECODE_TOKENS, DEFAULT_MIN_DENSE_TOKENS, DecodeSettings
 from .timer import NO_TIMER, StageTimer
 
@@ -102,6 +103,19 @@ class Attachment:
             self.timer = before
             for hook in hooks:
                 hook.remove()
+
+    @contextlib.contextmanager
+    def measured(self) -> Iterator[Recall]:
+        """Record, inside a ``with`` block, how much of the attention the chosen blocks hold; slow."""
+        recall = Recall()
+        layers = [attached_layers[module] for module in self._modules]
+        for layer in layers:
+            layer.recall = recall
+        try:
+            yield recall
+        finally:
+            for layer in layers:
+                layer.recall = None
 
     def install(self) -> None:
         """Install the hooks, the attention implementation and generate()'s choice of a cache."""

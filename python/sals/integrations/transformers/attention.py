@@ -16,6 +16,7 @@ from sals import layouts
 from sals.ops import project_query, select_blocks, sparse_attention
 
 from .cache import SalsLayer
+from .recall import Recall
 from .requests import Step
 from .settings import DecodeSettings
 
@@ -40,6 +41,8 @@ class AttachedLayer:
         The layer's caches in the running pass; None if it runs without a SalsCache.
     plain_query : Tensor or None
         Queries of the running pass before RoPE, ``[batch, s_q, ...]``; only if `rotated` is False.
+    recall : Recall or None
+        Where to record how much of the attention the chosen blocks hold; None if nobody asks.
     """
 
     layer_idx: int
@@ -49,6 +52,7 @@ class AttachedLayer:
     always_dense: bool
     cached: SalsLayer | None = None
     plain_query: Tensor | None = None
+    recall: Recall | None = None
 
 
 attached_layers: WeakKeyDictionary[nn.Module, AttachedLayer] = WeakKeyDictionary()
@@ -123,31 +127,46 @@ def _causal(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
 
 def _attend_cache(layer: AttachedLayer, step: Step, query: Tensor, scale: float) -> Tensor:
     """Attend to the int8 cache, which holds the new tokens already: to chosen blocks, or to all of them."""
-    assert layer.cached is not None
-    stored, settings = layer.cached.stored, layer.settings
     rows = step.tokens_first(query.transpose(1, 2)).contiguous()
-    if layer.always_dense or settings.stays_dense(step):
-        block_ids, selected_lens = step.all_blocks
-    else:
-        plain = rows if layer.rotated else step.tokens_first(_plain_query(layer, rows.shape)).contiguous()
-        block_ids, selected_lens = _select(layer, step, plain, scale)
+    if layer.always_dense or layer.settings.stays_dense(step):
+        return step.in_columns(_attend(layer, step, rows, step.all_blocks, scale)[0])
+    plain = rows if layer.rotated else step.tokens_first(_plain_query(layer, rows.shape)).contiguous()
+    lists = _select(layer, step, plain, scale)
+    recall = layer.recall
+    out, lse = _attend(layer, step, rows, lists, scale, return_lse=recall is not None)
+    if recall is not None:
+        _, lse_all = _attend(layer, step, rows, step.all_blocks, scale, return_lse=True)
+        recall.add(lse, lse_all, lists[1], step.seq_lens)
+    return step.in_columns(out)
+
+
+def _attend(
+    layer: AttachedLayer,
+    step: Step,
+    rows: Tensor,
+    lists: tuple[Tensor, Tensor],
+    scale: float,
+    return_lse: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Attend to the listed blocks of the layer's cache."""
+    assert layer.cached is not None
+    stored = layer.cached.stored
     with step.timer.stage("attend"):
-        out, _ = sparse_attention(
+        return sparse_attention(
             rows,
             stored.key,
             stored.value,
             stored.key_scale,
             stored.value_scale,
-            block_ids,
-            selected_lens,
+            *lists,
             step.seq_lens,
             query_lens=step.query_lens,
             block_table=step.block_table,
             scale=scale,
-            block_size=settings.selection.block_size,
+            block_size=layer.settings.selection.block_size,
             layout=stored.layout,
+            return_lse=return_lse,
         )
-    return step.in_columns(out)
 
 
 def _select(layer: AttachedLayer, step: Step, index_query: Tensor, scale: float) -> tuple[Tensor, Tensor]:

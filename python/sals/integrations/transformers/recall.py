@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
-import torch
 from torch import Tensor
 
 from .cache import SalsCache
@@ -15,8 +15,8 @@ from .cache import SalsCache
 class Recall:
     """Sums over the sparse layers of recorded passes.
 
-    The mass that the chosen blocks hold of a query's attention is ``exp(lse_listed - lse_all)``: both from the
-    same operator over the same int8 cache, once with the chosen blocks and once with all.
+    The mass that the chosen blocks hold of a query's attention is ``exp(lse_listed - lse_all)``, both from
+    the same operator over the same int8 cache: once with the chosen blocks, once with all.
     """
 
     mass: float = 0.0
@@ -36,7 +36,7 @@ class Recall:
         seq_lens : Tensor[int32], shape (batch,)
             Tokens of the requests.
         """
-        is_token = lse_all > -torch.inf
+        is_token = lse_all > -math.inf
         self.mass += float((lse_listed - lse_all)[is_token].exp().sum())
         self.rows += int(is_token.sum())
         self.listed_tokens += float(selected_lens.float().mean(dim=(1, 2)).sum())
