@@ -2,7 +2,7 @@
 """Sparse attention operators for long-context LLM decoding.
 
 Importing ``sals`` registers ``torch.ops.sals.*`` and touches no device. The documented wrappers of
-`sals.ops` are attributes of the package itself; they and the submodules are imported on first use.
+`sals.ops`, `sals.calibrate` and `sals.attach` are imported on first use, as the submodules are.
 """
 
 import importlib
@@ -11,7 +11,16 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBMODULES = frozenset({"calibration", "integrations", "layouts", "ops", "quantize", "reference"})
+_SUBMODULES = frozenset(
+    {"cache", "calibration", "integrations", "layouts", "ops", "plan_view", "reference", "selection"}
+)
+_HOMES = {
+    "Calibration": "calibration",
+    "Selection": "selection",
+    "attach": "integrations.transformers",
+    "calibrate": "calibration",
+    "detach": "integrations.transformers",
+}
 _REBUILD = "Build it with `make test` in a checkout, or with `pip install .`."
 
 
@@ -36,9 +45,11 @@ def _load_operators() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Import a submodule, or a public name of `sals.ops`, when it is first asked for."""
+    """Import a submodule, or a public name from its home, when it is first asked for."""
     if name in _SUBMODULES:
         return importlib.import_module(f"sals.{name}")
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"sals.{_HOMES[name]}"), name)
     if not name.startswith("_"):
         ops = importlib.import_module("sals.ops")
         if name in ops.__all__:
@@ -46,5 +57,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'sals' has no attribute {name!r}")
 
 
-if Path(__file__).with_name("_ops.so").exists():
-    _load_operators()
+_load_operators()

@@ -99,6 +99,11 @@ class LayerCache:
     key_scale: Tensor
     value_scale: Tensor
 
+    @property
+    def kv(self) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
+        """Keys, values and their scales, in the order of `sals.sparse_attention`."""
+        return self.key, self.value, self.key_scale, self.value_scale
+
     def tensors(self) -> tuple[Tensor, ...]:
         """Every tensor of the cache; the first axis of each is the page."""
         tensors = (self.key, self.value, self.index, self.index_scale, self.key_scale, self.value_scale)
