@@ -46,6 +46,8 @@ inline int64_t check_projection(Checker& check, const TensorSpec& projection, in
 }
 
 inline void check_types(Checker& check, const ProjectQueryArgs& a) {
+    check.present(a.query);
+    check.present(a.projection);
     check.same_device(a.projection, a.query);
     check.dtype(a.query, {DType::FLOAT16, DType::BFLOAT16, DType::FLOAT32});
     check.dtype(a.projection, {DType::FLOAT32});
@@ -103,6 +105,10 @@ struct WriteCacheProblem {
 inline void check_types(Checker& check, const WriteCacheArgs& a) {
     const auto layout = check_layout(check, a.layout);
     if (!check.ok()) return;
+    for (const TensorSpec* t : {&a.key, &a.value, &a.index_key, &a.projection, &a.slot_mapping, &a.key_cache,
+                                &a.index_cache, &a.index_scale, &a.key_scale, &a.value_scale}) {
+        check.present(*t);
+    }
     if (*layout == KvLayout::PA_KV) {
         check.absent(a.value_cache, "with layout PA_KV");
     } else {

@@ -38,6 +38,7 @@ inline void check_types(Checker& check, const QsiArgs& a) {
     check.require(layout != KvLayout::PA_KV,
                   "layout must be PA_BNSD, PA_BSND, PA_NZ or BSND for an index cache, got PA_KV");
     check_request_types(check, a.request, a.query, *query_layout);
+    for (const TensorSpec* t : {&a.query_scale, &a.key_cache, &a.key_scale}) check.present(*t);
     for (const TensorSpec* t : {&a.query_scale, &a.key_cache, &a.key_scale, &a.block_table}) {
         check.same_device(*t, a.query);
     }

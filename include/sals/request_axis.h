@@ -35,6 +35,8 @@ inline std::optional<QueryLayout> check_query_layout(Checker& check, const std::
 
 inline void check_request_types(Checker& check, const RequestArgs& a, const TensorSpec& leader,
                                 QueryLayout layout) {
+    check.present(leader);
+    check.present(a.seq_lens);
     if (layout == QueryLayout::TND) {
         check.present(a.query_start_loc, "with query_layout TND");
         check.absent(a.query_lens, "with query_layout TND");

@@ -39,6 +39,9 @@ inline void check_types(Checker& check, const SfaaArgs& a) {
     const auto layout = check_layout(check, a.layout);
     if (!check.ok()) return;
     check_request_types(check, a.request, a.query, *query_layout);
+    for (const TensorSpec* t : {&a.key_cache, &a.key_scale, &a.value_scale, &a.block_ids, &a.selected_lens}) {
+        check.present(*t);
+    }
     if (*layout == KvLayout::PA_KV) {
         check.absent(a.value_cache, "with layout PA_KV");
     } else {

@@ -54,6 +54,11 @@ public:
         if (!condition) fail(sentence);
     }
 
+    // Python passes None for a required tensor as well: it arrives as an undefined one.
+    void present(const TensorSpec& t) {
+        require(t.present, std::string(t.name) + " must be a tensor, got None");
+    }
+
     void present(const TensorSpec& t, const std::string& when) {
         require(t.present, std::string(t.name) + " must be given " + when + ", got None");
     }

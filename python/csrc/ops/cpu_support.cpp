@@ -59,6 +59,7 @@ at::Tensor result(const Arguments& a, const char* name, const std::vector<int64_
     const at::Tensor out = a.tensor(name);
     Checker check(a.op());
     const TensorSpec spec = spec_of(name, out);
+    check.present(spec);
     check.dtype(spec, {dtype_of(type)});
     check.shape(spec, "of the result", shape);
     check.contiguous(spec);

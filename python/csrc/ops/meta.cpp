@@ -61,6 +61,7 @@ std::vector<c10::IValue> out_tensors(const Arguments& a, const char* leader,
     for (const Out& out : outs) {
         tensors.emplace_back(a.tensor(out.name));
         const TensorSpec spec = spec_of(out.name, a.tensor(out.name));
+        check.present(spec);
         check.same_device(spec, spec_of(leader, a.tensor(leader)));
         check.dtype(spec, {dtype_of(out.type)});
     }
