@@ -188,3 +188,8 @@ def page_rules(op: str) -> list[Rule]:
             "got 2147483647",
         ),
     ]
+
+
+def none_rules(op: str, names: tuple[str, ...]) -> list[Rule]:
+    """Python passes None for a required tensor."""
+    return [Rule(op, {name: None}, f"{name} must be a tensor, got None") for name in names]

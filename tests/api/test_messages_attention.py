@@ -7,13 +7,15 @@ import pytest
 import torch
 
 from rules import KV_WORDS, TND, Rule, check_rule, double, extra_axis, longer, meta, strided, wider
-from shared_rules import page_rules, plan_rules, request_rules
+from shared_rules import none_rules, page_rules, plan_rules, request_rules
 
 
 def attention_rules(op: str = "sfaa") -> list[Rule]:
     return [
         *request_rules(op, "query"),
         *page_rules(op),
+        *none_rules(op, ("query", "key_cache", "key_scale", "value_scale", "block_ids", "selected_lens")),
+        *none_rules(op, ("seq_lens",)),
         *plan_rules(op, "sfaa_plan", 4),
         Rule(op, {"layout": "pa_nz"}, f"layout must be one of {KV_WORDS}, got pa_nz"),
         Rule(op, {"value_cache": None}, "value_cache must be given with layout PA_BNSD, got None"),

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from rules import KV_WORDS, Rule, check_rule, double, extra_axis, ints, longer, meta, strided, wider
+from shared_rules import none_rules
 
 PROJECT = "project_query"
 PROJECT_RULES = [
@@ -252,7 +253,12 @@ WRITE_RULES = [
 ]
 
 
-RULES = [*PROJECT_RULES, *WRITE_RULES]
+RULES = [
+    *PROJECT_RULES,
+    *WRITE_RULES,
+    *none_rules(PROJECT, ("query", "projection")),
+    *none_rules(WRITE, ("key", *(name for name in WRITE_TENSORS if name != "value_cache"))),
+]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=Rule.name)

@@ -6,13 +6,14 @@ from __future__ import annotations
 import pytest
 
 from rules import KV_WORDS, TND, Rule, check_rule, double, extra_axis, longer, meta, strided, wider
-from shared_rules import page_rules, plan_rules, request_rules, selection_rules
+from shared_rules import none_rules, page_rules, plan_rules, request_rules, selection_rules
 
 
 def indexer_rules(op: str) -> list[Rule]:
     return [
         *request_rules(op, "query"),
         *page_rules(op),
+        *none_rules(op, ("query", "query_scale", "key_cache", "key_scale", "seq_lens")),
         Rule(op, {"layout": "PA"}, f"layout must be one of {KV_WORDS}, got PA"),
         Rule(op, {"layout": ""}, f"layout must be one of {KV_WORDS}, got "),
         Rule(

@@ -8,6 +8,9 @@ import pytest
 from rules import Rule, check_rule, double, longer, meta, strided, wider
 
 OUT_RULES = [
+    Rule("qsi.out", {"block_ids": None}, "block_ids must be a tensor, got None"),
+    Rule("sfaa.out", {"lse": None}, "lse must be a tensor, got None"),
+    Rule("qsi_plan.out", {"plan": None}, "plan must be a tensor, got None"),
     Rule("qsi.out", {"block_ids": lambda t: t.long()}, "block_ids must have dtype int32, got Long"),
     Rule(
         "qsi.out", {"selected_lens": lambda t: t.float()}, "selected_lens must have dtype int32, got float32"
