@@ -58,9 +58,12 @@ OUTPUT = {
 LSE_RELATIVE = 1e-4  # of the largest |logit|
 LSE_ABSOLUTE = 1e-5
 
-# Merging pieces in another way than tile by tile rounds each of at most a few dozen float32 rescalings
-# differently, 2^-24 each, relative to the largest output.
-PIECES_RELATIVE = 1e-5
+# A row cut elsewhere groups its slots into other steps, whose weights are rounded to units of another largest
+# weight: half a unit u = 1 / (127 * 254) at most, twice. Errors of the up to 128 weights of a step have random
+# signs, so they add up to sqrt(128 / 3) u / 2 twice, relative to the largest output, when one weight dominates.
+# Merging in another order adds a few dozen float32 roundings, which is less.
+PIECES_RELATIVE = 7 / (127 * 254)
+PIECES_ROUNDING = 1e-5  # of the LSE, which the rounding of weights does not touch
 
 # An implementation of the two-term arithmetic against the NumPy one: the same integers, but for float32
 # values that differ in their last bits. Logits are off by some ulp of themselves and the exps by two, so a

@@ -12,24 +12,29 @@ inline constexpr int32_t INVALID_SLOT = -1;   // a token that write_cache leaves
 
 inline constexpr int64_t MAX_SEQ_LEN = int64_t{1} << 24;   // tokens of one request
 inline constexpr int64_t MAX_KEEP_DEN = int64_t{1} << 20;  // n * keep_num stays far inside 64 bits
-inline constexpr int64_t MAX_SELECTED_BLOCKS = 8192;       // upper limit of max_blocks
-inline constexpr int64_t MAX_CORES = 64;                   // cores (or threads) one plan can describe
+inline constexpr int64_t MAX_BLOCK_SIZE = 128;
+inline constexpr int64_t MAX_SELECTED_BLOCKS = 8192;  // upper limit of max_blocks
+inline constexpr int64_t MAX_CORES = 64;              // cores (or threads) one plan can describe
 
 inline constexpr int64_t DEFAULT_BLOCK_SIZE = 16;
 inline constexpr int64_t DEFAULT_MAX_BLOCKS = 2048;
 inline constexpr int64_t DEFAULT_SINK_BLOCKS = 1;
 inline constexpr int64_t DEFAULT_TAIL_BLOCKS = 32;
 
-// Work quanta. Both are multiples of every block size, so a tile is a whole number of blocks.
-inline constexpr int64_t QSI_TILE_TOKENS = 512;   // scored tokens
-inline constexpr int64_t SFAA_TILE_TOKENS = 128;  // listed tokens
-inline constexpr int64_t MERGE_SLICE_ROWS = 8;    // query rows of one unit of the flash-decoding merge
+// Work quanta. A tile of the indexer is a whole number of blocks. A tile of the attention is a range of slots
+// of a list row (slot = place in the list * block_size + token of the block); a block of 128 spans two.
+inline constexpr int64_t QSI_TILE_TOKENS = 512;  // scored tokens
+inline constexpr int64_t SFAA_TILE_TOKENS = 64;  // slots of a list row
+inline constexpr int64_t SFAA_STEP_TOKENS =
+    128;  // slots whose weights the CPU and the reference split together
+inline constexpr int64_t MERGE_SLICE_ROWS = 8;  // query rows of one unit of the flash-decoding merge
 
 inline constexpr int64_t RANK_MULTIPLE = 8;  // eight int4 values fill one int32 word
 inline constexpr int64_t MAX_RANK = 256;
 
 SALS_HD bool is_supported_block_size(int64_t block_size) {
-    return block_size == 8 || block_size == 16 || block_size == 32 || block_size == 64 || block_size == 128;
+    return block_size == 8 || block_size == 16 || block_size == 32 || block_size == 64 ||
+           block_size == MAX_BLOCK_SIZE;
 }
 
 SALS_HD bool is_supported_rank(int64_t rank) {

@@ -52,7 +52,8 @@ def test_supported_sizes() -> None:
     assert _contract.BLOCK_SIZES == (8, 16, 32, 64, 128)
     assert _contract.HEAD_DIMS == (64, 80, 96, 128, 192, 256)
     for size in _contract.BLOCK_SIZES:
-        assert _contract.QSI_TILE_TOKENS % size == _contract.SFAA_TILE_TOKENS % size == 0
+        assert _contract.QSI_TILE_TOKENS % size == 0
+        assert max(_contract.SFAA_TILE_TOKENS, size) % min(_contract.SFAA_TILE_TOKENS, size) == 0
 
 
 def test_an_unknown_constant_is_an_attribute_error() -> None:

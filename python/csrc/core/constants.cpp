@@ -67,6 +67,7 @@ void export_constants(py::module_& module) {
     SALS_CONSTANT(INVALID_SLOT);
     SALS_CONSTANT(MAX_SEQ_LEN);
     SALS_CONSTANT(MAX_KEEP_DEN);
+    SALS_CONSTANT(MAX_BLOCK_SIZE);
     SALS_CONSTANT(MAX_SELECTED_BLOCKS);
     SALS_CONSTANT(MAX_CORES);
     SALS_CONSTANT(DEFAULT_BLOCK_SIZE);
@@ -74,6 +75,7 @@ void export_constants(py::module_& module) {
     SALS_CONSTANT(DEFAULT_SINK_BLOCKS);
     SALS_CONSTANT(DEFAULT_TAIL_BLOCKS);
     SALS_CONSTANT(QSI_TILE_TOKENS);
+    SALS_CONSTANT(SFAA_STEP_TOKENS);
     SALS_CONSTANT(SFAA_TILE_TOKENS);
     SALS_CONSTANT(MERGE_SLICE_ROWS);
     SALS_CONSTANT(RANK_MULTIPLE);
@@ -95,7 +97,7 @@ void export_constants(py::module_& module) {
     constants["KV_LAYOUTS"] = numbers_by_name(KV_LAYOUTS);
     constants["QUERY_LAYOUTS"] = numbers_by_name(QUERY_LAYOUTS);
     constants["SELECTION_ORDERS"] = numbers_by_name(SELECTION_ORDERS);
-    constants["BLOCK_SIZES"] = supported_values(is_supported_block_size, SFAA_TILE_TOKENS);
+    constants["BLOCK_SIZES"] = supported_values(is_supported_block_size, MAX_BLOCK_SIZE);
     constants["HEAD_DIMS"] = supported_values(is_supported_head_dim, padded_head_dim(INT32_MAX));
     constants["PLAN_FIELDS"] = plan_fields();
     module.attr("constants") = constants;

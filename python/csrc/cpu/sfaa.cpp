@@ -123,15 +123,19 @@ private:
         return most_visible;
     }
 
-    void attend_piece(const ListRow& row, int64_t tile_begin, int64_t tile_end, int64_t visible,
-                      WorkerMemory& memory, const Partial& partial) const {
-        if (tile_begin < tile_end) rows_.read_tile(row, tile_begin, visible, memory.tile[0]);
-        for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
-            const TileTokens& now = memory.tile[(tile - tile_begin) % 2];
-            TileTokens& next = memory.tile[(tile - tile_begin + 1) % 2];
-            const bool has_next = tile + 1 < tile_end;
-            if (has_next) rows_.read_tile(row, tile + 1, visible, next);
-            kernels_.attend_tile(memory.query, now, has_next ? &next : nullptr, memory.scratch, partial);
+    // Tiles [begin, end), a step at a time; the next step's memory is asked for while one is computed.
+    void attend_piece(const ListRow& row, int64_t begin, int64_t end, int64_t visible, WorkerMemory& memory,
+                      const Partial& partial) const {
+        constexpr int64_t STEP = SFAA_STEP_TOKENS / SFAA_TILE_TOKENS;
+        TileTokens* now = &memory.tile[0];
+        TileTokens* next = &memory.tile[1];
+        rows_.read_tiles(row, begin, std::min<int64_t>(begin + STEP, end), visible, *now);
+        for (int64_t tile = begin; tile < end; tile += STEP) {
+            const int64_t after = tile + STEP;
+            const bool has_next = after < end;
+            if (has_next) rows_.read_tiles(row, after, std::min<int64_t>(after + STEP, end), visible, *next);
+            kernels_.attend_tile(memory.query, *now, has_next ? next : nullptr, memory.scratch, partial);
+            std::swap(now, next);
         }
     }
 

@@ -10,7 +10,7 @@
 
 namespace sals::cpu {
 
-inline constexpr int32_t TILE = SFAA_TILE_TOKENS;
+inline constexpr int32_t TILE = SFAA_STEP_TOKENS;
 inline constexpr int32_t MAX_HEAD_DIM = 256;
 inline constexpr int32_t PASS_ROWS = 64;  // query rows that go through a list together
 inline constexpr int32_t BLOCK_ROWS = 4;  // of which so many are in work at once

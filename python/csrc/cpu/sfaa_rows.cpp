@@ -18,8 +18,7 @@ struct SfaaRows::Run {
 SfaaRows::SfaaRows(const SfaaProblem& problem, const SfaaTensors& tensors)
     : problem_(problem),
       tensors_(tensors),
-      tile_blocks_(SFAA_TILE_TOKENS / problem.block_size),
-      page_blocks_(std::max<int64_t>(problem.cache.page_size / problem.block_size, 1)) {
+      run_tokens_(std::min<int64_t>(problem.block_size, SFAA_TILE_TOKENS)) {
     const std::vector<TokenRow> rows = token_rows(problem.axis, tensors.request, problem.axis.s_q);
     visible_.reserve(rows.size());
     request_.reserve(rows.size());
@@ -49,16 +48,16 @@ int64_t SfaaRows::list_tokens(int64_t row) const {
     return std::min<int64_t>(std::max<int64_t>(tokens, 0), problem_.width * problem_.block_size);
 }
 
-SfaaRows::Run SfaaRows::find_run(const ListRow& row, int64_t block) const {
+SfaaRows::Run SfaaRows::find_run(const ListRow& row, int64_t position) const {
     const CacheShape& cache = problem_.cache;
     Run run{};
-    run.position = block * problem_.block_size;
+    run.position = position;
     run.page = row.request;
-    run.offset = run.position;
+    run.offset = position;
     if (is_paged(cache.layout)) {
-        const auto index = static_cast<uint32_t>(block) / static_cast<uint32_t>(page_blocks_);
+        const auto index = static_cast<uint32_t>(position) / static_cast<uint32_t>(cache.page_size);
         run.page = tensors_.request.block_table[row.request * problem_.max_pages + index];
-        run.offset = run.position - index * cache.page_size;
+        run.offset = position - index * cache.page_size;
     }
     const RowGeometry key = row_geometry(cache, run.page, row.head, false);
     const RowGeometry value = row_geometry(cache, run.page, row.head, true);
@@ -111,19 +110,22 @@ void SfaaRows::append_scales(const ListRow& row, const Run& run, int64_t count, 
     }
 }
 
-void SfaaRows::read_tile(const ListRow& row, int64_t tile, int64_t visible, TileTokens& tokens) const {
+void SfaaRows::read_tiles(const ListRow& row, int64_t begin, int64_t end, int64_t visible,
+                          TileTokens& tokens) const {
     constexpr int64_t STEP = 16;
-    const int64_t end = std::min<int64_t>((tile + 1) * tile_blocks_, problem_.width);
+    const int64_t block_size = problem_.block_size;
+    const int64_t end_slot = std::min<int64_t>(end * SFAA_TILE_TOKENS, problem_.width * block_size);
     tokens.count = 0;
     tokens.line_count = 0;
     tokens.last_position = -1;
     tokens.plane_stride = row_geometry(problem_.cache, 0, 0, false).plane_stride;
-    for (int64_t i = tile * tile_blocks_; i < end; ++i) {
-        const int64_t block = row.block_ids[i];
+    for (int64_t slot = begin * SFAA_TILE_TOKENS; slot < end_slot; slot += run_tokens_) {
+        const int64_t block = row.block_ids[static_cast<uint64_t>(slot) / static_cast<uint64_t>(block_size)];
         if (block == INVALID_BLOCK) continue;
-        const int64_t count = std::min<int64_t>(problem_.block_size, visible - block * problem_.block_size);
+        const int64_t position = block * block_size + slot % block_size;
+        const int64_t count = std::min<int64_t>(run_tokens_, visible - position);
         if (count <= 0) continue;
-        const Run run = find_run(row, block);
+        const Run run = find_run(row, position);
         if (!problem_.static_scales) append_scales(row, run, count, tokens);
         append(run, count, tokens);
         append_lines(run.key, run.token_stride, count, tokens);

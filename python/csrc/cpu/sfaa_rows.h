@@ -29,22 +29,22 @@ public:
 
     int64_t list_tokens(int64_t row) const;  // by selected_lens, for balance
 
-    int64_t tiles() const { return ceil_div(problem_.width, tile_blocks_); }
+    int64_t tiles() const { return ceil_div(problem_.width * problem_.block_size, SFAA_TILE_TOKENS); }
 
-    // Tokens below `visible` of a tile; scales are read if they are per token.
-    void read_tile(const ListRow& row, int64_t tile, int64_t visible, TileTokens& tokens) const;
+    // Tokens below `visible` of tiles [begin, end), at most a step; scales are read if they are per token.
+    void read_tiles(const ListRow& row, int64_t begin, int64_t end, int64_t visible,
+                    TileTokens& tokens) const;
 
 private:
     struct Run;
-    Run find_run(const ListRow& row, int64_t block) const;
+    Run find_run(const ListRow& row, int64_t position) const;
     static void append(const Run& run, int64_t count, TileTokens& tokens);
     void append_lines(const int8_t* rows, int64_t token_stride, int64_t count, TileTokens& tokens) const;
     void append_scales(const ListRow& row, const Run& run, int64_t count, TileTokens& tokens) const;
 
     const SfaaProblem& problem_;
     const SfaaTensors& tensors_;
-    int64_t tile_blocks_;
-    int64_t page_blocks_;
+    int64_t run_tokens_;            // slots of a tile that lie together in memory
     std::vector<int64_t> visible_;  // [tokens]
     std::vector<int64_t> request_;
 };

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from sals._contract import SFAA_TILE_TOKENS
+from sals._contract import SFAA_STEP_TOKENS, SFAA_TILE_TOKENS
 from sals.reference.listed import ListedRow, SfaaArguments, attend_rows
 from sals.reference.two_term import FIRST_TERM, Partial, product, split_rows, tile_partial
 
@@ -88,10 +88,11 @@ def row_logits(row: ListedRow, scale: float) -> np.ndarray:
 
 
 def piece_partial(row: ListedRow, logits: np.ndarray, tile_begin: int, tile_end: int) -> Partial:
-    """Merge the tiles of one piece of a row in list order."""
+    """Merge one piece of a row in list order, a step of slots with weights of their own at a time."""
     partial = Partial.empty(len(logits), row.values.shape[1])
-    for tile in range(tile_begin, tile_end):
-        slots = slice(tile * SFAA_TILE_TOKENS, (tile + 1) * SFAA_TILE_TOKENS)
+    end = tile_end * SFAA_TILE_TOKENS
+    for begin in range(tile_begin * SFAA_TILE_TOKENS, end, SFAA_STEP_TOKENS):
+        slots = slice(begin, min(begin + SFAA_STEP_TOKENS, end))
         value_scale = None if row.static_scales else row.value_scale[slots]
         partial = partial.merge(tile_partial(logits[:, slots], row.values[slots], value_scale))
     return partial
