@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from operators import ops
+from sals._contract import QSI_TILE_TOKENS, SFAA_TILE_TOKENS
 
 SCHEMA, RULE, VALID = "schema", "rule", "valid"
 Call = dict[str, Any]
@@ -80,8 +81,11 @@ def selection(call: Call) -> None:
     need(call.get("order", "index") in ("index", "score"), "order")
 
 
-def lengths(call: Call, s_q: int, tokens: int, limit: int, may_exceed_one: bool = False) -> np.ndarray:
-    """Check the lengths; return [live tokens of each request]."""
+def lengths(call: Call, s_q: int, tokens: int, limit: int) -> np.ndarray:
+    """Check the lengths; return the real query tokens of each request.
+
+    One query token per request stands for its newest one, so it may say that there were more.
+    """
     tnd = call["query_layout"] == "TND"
     need(call["query_layout"] in ("BSND", "TND"), "query_layout")
     seq_lens = tensor(call, "seq_lens", torch.int32, 1).numpy()
@@ -96,9 +100,9 @@ def lengths(call: Call, s_q: int, tokens: int, limit: int, may_exceed_one: bool 
     if query_lens is None:
         return np.full(len(seq_lens), s_q)
     need(len(query_lens) == len(seq_lens), "query_lens")
-    most = 2**31 if may_exceed_one and s_q == 1 else s_q
+    most = 2**31 if s_q == 1 else s_q
     need(bool(((query_lens >= 0) & (query_lens <= most)).all()), "query_lens")
-    return query_lens
+    return np.minimum(query_lens, s_q)
 
 
 def pages(call: Call, num_pages: int, page_size: int, batch: int) -> int:
@@ -164,9 +168,9 @@ def indexer(call: Call) -> None:
     capacity = pages(call, num_pages, page_size, batch)
     s_q = 1 if tnd else query.shape[1]
     tokens = query.shape[0] if tnd else batch * s_q
-    spans = lengths(call, s_q, tokens, min(call["max_seq_len"], capacity), may_exceed_one=True)
+    spans = lengths(call, s_q, tokens, min(call["max_seq_len"], capacity))
     live = int(spans.sum()) if tnd else tokens
-    plan(call, 1, 512, live * n_idx, tokens * n_idx)
+    plan(call, 1, QSI_TILE_TOKENS, live * n_idx, tokens * n_idx)
 
 
 def block_ids(call: Call, spans: np.ndarray, shared: bool) -> None:
@@ -222,7 +226,7 @@ def attention(call: Call) -> None:
     block_ids(call, spans, shared)
     lists = batch if shared else tokens
     live = int(spans.sum()) if tnd else lists
-    plan(call, 2, 128, live * n_kv, lists * n_kv)
+    plan(call, 2, SFAA_TILE_TOKENS, live * n_kv, lists * n_kv)
 
 
 def planner(call: Call) -> None:
@@ -231,7 +235,7 @@ def planner(call: Call) -> None:
         need(1 <= call.get(name, 1) <= 65536, name)
     need(0 <= call["num_cores"] <= 64, "num_cores")
     need(not (call.get("shared_list") and call["query_layout"] == "TND"), "shared_list")
-    lengths(call, call["s_q"], 2**31 - 1, call["max_seq_len"], may_exceed_one="n_idx" in call)
+    lengths(call, call["s_q"], 2**31 - 1, call["max_seq_len"])
 
 
 def projection(call: Call, n_idx: int, head_dim: int) -> tuple[int, int]:

@@ -6,10 +6,15 @@ from __future__ import annotations
 import torch
 
 from rules import TND, Rule, double, extra_axis, ints, longer, meta, plan_with
-from sals._contract import PLAN_MAGIC
+from sals._contract import PLAN_MAGIC, QSI_TILE_TOKENS, SFAA_TILE_TOKENS
 
 
 def request_rules(op: str, leader: str) -> list[Rule]:
+    no_requests = {"seq_lens": lambda t: t[:0]}
+    start = " must start at 0"
+    if leader == "query":
+        no_requests["block_table"] = lambda t: t[:0]
+        start = "[0] must be 0"
     rules = [
         Rule(op, {"query_layout": "NTD"}, "query_layout must be one of BSND, TND, got NTD"),
         Rule(op, {"query_layout": "TND"}, "query_start_loc must be given with query_layout TND, got None"),
@@ -44,6 +49,7 @@ def request_rules(op: str, leader: str) -> list[Rule]:
         ),
         Rule(op, {"query_lens": ints(1, -1)}, "query_lens[1] must be in [0, 1], got -1"),
         Rule(op, {"query_start_loc": ints(1, 2, 3)}, "query_start_loc[0] must be 0, got 1", TND),
+        Rule(op, {**no_requests, "query_start_loc": ints(5)}, f"query_start_loc{start}, got 5", TND),
     ]
     if leader != "seq_lens":
         on = f"must be on the device of {leader} (cpu), got meta"
@@ -73,7 +79,7 @@ def request_rules(op: str, leader: str) -> list[Rule]:
 
 
 def plan_rules(op: str, planner: str, rows: int) -> list[Rule]:
-    tile = {"qsi_plan": 512, "sfaa_plan": 128}[planner]
+    tile = {"qsi_plan": QSI_TILE_TOKENS, "sfaa_plan": SFAA_TILE_TOKENS}[planner]
     number = {"qsi_plan": 1, "sfaa_plan": 2}[planner]
     order = "plan must have core boundaries that ascend from the first row to the last"
     with_plan = {"plan": planner}
@@ -95,7 +101,7 @@ def plan_rules(op: str, planner: str, rows: int) -> list[Rule]:
             with_plan,
         ),
         Rule(
-            op, {"plan": plan_with(tile_tokens=64)}, f"plan must have tile_tokens {tile}, got 64", with_plan
+            op, {"plan": plan_with(tile_tokens=63)}, f"plan must have tile_tokens {tile}, got 63", with_plan
         ),
         Rule(
             op,

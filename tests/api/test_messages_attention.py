@@ -228,6 +228,7 @@ ID_RULES = [
 RULES = [*attention_rules(), *ID_RULES]
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("rule", RULES, ids=Rule.name)
 def test_rule(rule):
     check_rule(rule)

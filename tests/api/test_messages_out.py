@@ -43,6 +43,7 @@ OUT_RULES = [
 RULES = OUT_RULES
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("rule", RULES, ids=Rule.name)
 def test_rule(rule):
     check_rule(rule)

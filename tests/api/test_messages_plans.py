@@ -36,6 +36,7 @@ RULES = [
 ]
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("rule", RULES, ids=Rule.name)
 def test_rule(rule):
     check_rule(rule)
