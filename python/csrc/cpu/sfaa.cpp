@@ -57,7 +57,7 @@ public:
         : problem_(problem), tensors_(tensors), out_(out), lse_(lse), rows_(problem, tensors) {}
 
     void run(const Workers& workers) {
-        split_ = tensors_.plan != nullptr ? split_by_plan(*tensors_.plan, rows_)
+        split_ = tensors_.plan != nullptr ? split_by_plan(*tensors_.plan, rows_, problem_.rows())
                                           : split_rows(problem_, rows_, workers.count);
         query_rows_ = problem_.group * (problem_.shared_list() ? problem_.axis.s_q : 1);
         slots_.reset(new float[split_.slots * slot_floats()]);

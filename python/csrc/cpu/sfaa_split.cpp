@@ -114,13 +114,14 @@ SfaaSplit split_rows(const SfaaProblem& problem, const SfaaRows& rows, int64_t w
     return split;
 }
 
-SfaaSplit split_by_plan(const Plan& plan, const SfaaRows& rows) {
+SfaaSplit split_by_plan(const Plan& plan, const SfaaRows& rows, int64_t num_rows) {
     SfaaSplit split;
     split.tiles = rows.tiles();
     split.piece_tiles = std::max<int64_t>(split.tiles, 1);
     for (int32_t i = 0; i <= plan.num_cores; ++i) {
         split.begin.push_back({plan.row_begin[i], plan.tile_begin[i]});
     }
+    split.begin.back().row = num_rows;  // rows that the plan leaves out are padding, which is zeroed, too
     number_slots(split);
     return split;
 }

@@ -58,6 +58,6 @@ private:
 SfaaSplit split_rows(const SfaaProblem& problem, const SfaaRows& rows, int64_t workers);
 
 // One worker for each core of the plan; pieces are the parts of rows that cores have.
-SfaaSplit split_by_plan(const Plan& plan, const SfaaRows& rows);
+SfaaSplit split_by_plan(const Plan& plan, const SfaaRows& rows, int64_t num_rows);
 
 }  // namespace sals::cpu

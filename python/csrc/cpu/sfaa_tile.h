@@ -48,17 +48,21 @@ SALS_INLINE float row_logits(const QueryRows& rows, int32_t r, const TileTokens&
 }
 
 // Per-token value scales join the weights, which are then split anew by their own maximum. Returns the factor
-// that the products are short of.
-inline float fold_value_scale(float* weights, const TileTokens& tile, int8_t* codes, int32_t* sums) {
-    F32x16 largest = broadcast(0.0F);
+// that the products are short of: NaN if a token that the row sees has no finite scale.
+inline float fold_value_scale(float* weights, const int32_t* logits, const TileTokens& tile, int8_t* codes,
+                              int32_t* sums) {
+    F32x16 largest = broadcast(0.0F), poison = broadcast(0.0F);
     for (int32_t i = 0; i < tile.padded_count; i += LANES) {
-        const F32x16 weight = load(weights + i) * load(tile.value_scale + i);
+        const I32x16 seen = less(broadcast(NOTHING), from_bits(load(logits + i)));
+        const F32x16 scaled = load(weights + i) * load(tile.value_scale + i);
+        const F32x16 weight = select(seen, scaled, broadcast(0.0F));
         store(weights + i, weight);
         largest = max(largest, abs(weight));
+        poison = poison + (weight - weight);
     }
     const float amax = max_lane(largest);
     store_split(weights, tile.padded_count, unit_factor(amax), codes, codes + TILE, sums);
-    return amax / FIRST_TERM;
+    return amax / FIRST_TERM + sum(poison);
 }
 
 // Two-term weights of one row from its logits. Both sums of the weights are in units of 1/127, as the
@@ -89,7 +93,7 @@ SALS_INLINE RowStats row_weights(const QueryRows& rows, int32_t r, const TileTok
     sums[0] = sum(first_sum);
     sums[1] = sum(second_sum);
     const float row_sum = static_cast<float>(sums[0]) + static_cast<float>(sums[1]) * (1.0F / SECOND_TERM);
-    const float factor = rows.static_scales ? 1.0F : fold_value_scale(joint, tile, codes, sums);
+    const float factor = rows.static_scales ? 1.0F : fold_value_scale(joint, logits, tile, codes, sums);
     return {maximum, row_sum, sum(exp_sum) + rows.poison[r], factor};
 }
 
