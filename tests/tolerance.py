@@ -128,14 +128,16 @@ def assert_lse_close(actual: np.ndarray, golden: np.ndarray, largest_logit: floa
 
 
 def assert_same_arithmetic(
-    actual: np.ndarray, expected: np.ndarray, magnitude: float, largest_logit: float
+    actual: np.ndarray, expected: np.ndarray, largest_value: float, largest_logit: float
 ) -> None:
-    """Compare float32 results of two implementations of the two-term arithmetic.
-
-    `magnitude` is that of what is averaged: the largest value, or for LSEs the largest |logit|.
-    """
-    atol = magnitude * (2 * SECOND_TERM_UNIT + LAST_BITS * (1 + largest_logit))
+    """Compare float32 outputs of two implementations of the two-term arithmetic."""
+    atol = largest_value * (2 * SECOND_TERM_UNIT + LAST_BITS * (1 + largest_logit))
     np.testing.assert_allclose(actual, expected, rtol=0, atol=atol)
+
+
+def assert_same_lse(actual: np.ndarray, expected: np.ndarray, largest_logit: float) -> None:
+    """Compare their LSEs, which come from weights that were not quantised."""
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=LAST_BITS * (1 + largest_logit))
 
 
 def _split_list(
