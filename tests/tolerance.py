@@ -58,10 +58,10 @@ OUTPUT = {
 LSE_RELATIVE = 1e-4  # of the largest |logit|
 LSE_ABSOLUTE = 1e-5
 
-# A row cut elsewhere groups its slots into other steps, whose weights are rounded to units of another largest
-# weight: half a unit u = 1 / (127 * 254) at most, twice. Errors of the up to 128 weights of a step have random
-# signs, so they add up to sqrt(128 / 3) u / 2 twice, relative to the largest output, when one weight dominates.
-# Merging in another order adds a few dozen float32 roundings, which is less.
+# A row cut elsewhere groups its slots into other steps, whose weights are rounded to units of another
+# largest weight: half a unit u = 1 / (127 * 254) at most, twice. Errors of the up to 128 weights of a step
+# have random signs, so they add up to sqrt(128 / 3) u / 2 twice, relative to the largest output, when one
+# weight dominates. Merging in another order adds a few dozen float32 roundings, which is less.
 PIECES_RELATIVE = 7 / (127 * 254)
 PIECES_ROUNDING = 1e-5  # of the LSE, which the rounding of weights does not touch
 

@@ -14,6 +14,7 @@ from operators import ops
 from sals import _core
 from sals._contract import PLAN_OP_QSI, PLAN_OP_SFAA, PLAN_WORDS
 from sals.reference.plan import PlanView
+from tolerance import PIECES_RELATIVE
 
 
 def planner(op: int, inputs: builders.Inputs, num_cores: int) -> np.ndarray:
@@ -59,7 +60,7 @@ def test_results_by_plan(case):
         np.testing.assert_array_equal(planned[1], selected_lens)
         plan = operators.sfaa_plan(inputs, num_cores=num_cores)
         got, got_lse = operators.sfaa(inputs, block_ids, "float32", plan=plan)
-        np.testing.assert_allclose(got, out, rtol=0, atol=1e-5 * np.abs(out).max(initial=0))
+        np.testing.assert_allclose(got, out, rtol=0, atol=PIECES_RELATIVE * np.abs(out).max(initial=0))
         np.testing.assert_allclose(got_lse, lse, rtol=1e-5)
 
 
@@ -90,7 +91,7 @@ def test_coverage_plans_assume_the_most_blocks():
     assert PlanView(plan.numpy()).field("num_merges") > 0
     out, _ = operators.sfaa(inputs, block_ids, "float32")
     planned, _ = operators.sfaa(inputs, block_ids, "float32", plan=plan)
-    np.testing.assert_allclose(planned, out, rtol=0, atol=1e-5 * np.abs(out).max())
+    np.testing.assert_allclose(planned, out, rtol=0, atol=PIECES_RELATIVE * np.abs(out).max())
 
 
 def test_a_plan_may_be_stale():
@@ -101,6 +102,6 @@ def test_a_plan_may_be_stale():
     old = torch.tensor([700, 1200, 5], dtype=torch.int32)
     plan = operators.sfaa_plan(inputs, num_cores=6, seq_lens=old)
     planned, _ = operators.sfaa(inputs, block_ids, "float32", plan=plan)
-    np.testing.assert_allclose(planned, out, rtol=0, atol=1e-5 * np.abs(out).max())
+    np.testing.assert_allclose(planned, out, rtol=0, atol=PIECES_RELATIVE * np.abs(out).max())
     plan = operators.qsi_plan(inputs, num_cores=6, seq_lens=old)
     np.testing.assert_array_equal(operators.qsi(inputs, plan=plan)[0], block_ids)
