@@ -5,23 +5,20 @@
 #include <vector>
 
 #include "sals/plan_problem.h"
+#include "sals/request_rows.h"
 
 namespace sals {
 
-// The rules that only the data can break: query lengths, token offsets, and that rows can be numbered.
-// query_lens and query_start_loc may be null.
-Status check_lengths(const char* op, const PlanProblem& problem, const int32_t* query_lens,
-                     const int32_t* query_start_loc);
+// The rules that only the data can break: lengths, token offsets, and that rows can be numbered.
+Status check_plan_values(const char* op, const PlanProblem& problem, const RequestTensors& request);
 
 // Work of each token row: tokens to score (qsi), or listed tokens (sfaa; in coverage mode at most that many).
-std::vector<int64_t> row_tokens(const PlanProblem& problem, const int32_t* seq_lens,
-                                const int32_t* query_lens, const int32_t* query_start_loc);
+std::vector<int64_t> row_tokens(const PlanProblem& problem, const RequestTensors& request);
 
 // Query vectors that share a list row.
 int64_t list_query_rows(const PlanProblem& problem);
 
-// The plan of a problem whose lengths passed check_lengths().
-Plan make_plan(const PlanProblem& problem, const int32_t* seq_lens, const int32_t* query_lens,
-               const int32_t* query_start_loc);
+// The plan of a problem whose lengths passed check_plan_values().
+Plan make_plan(const PlanProblem& problem, const RequestTensors& request);
 
 }  // namespace sals

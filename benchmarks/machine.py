@@ -9,6 +9,8 @@ from pathlib import Path
 
 import torch
 
+from sals import huge_pages
+
 READ_BYTES = 1 << 28  # well beyond the last-level cache
 
 
@@ -32,7 +34,7 @@ def describe() -> str:
 
 def readers() -> dict[str, object]:
     """Reductions that only read memory; the fastest of them tells the read bandwidth."""
-    words = torch.ones(READ_BYTES // 8, dtype=torch.int64)
+    words = huge_pages.zeros((READ_BYTES // 8,), torch.int64).fill_(1)
     floats = words.view(torch.float32)
     matrix = floats.view(1 << 13, -1)
     vector = torch.ones(matrix.shape[1])

@@ -8,8 +8,13 @@ import time
 from collections.abc import Callable, Mapping
 
 
-def interleaved(candidates: Mapping[str, Callable[[], object]], seconds: float, min_rounds: int = 5):
-    """Run all candidates in rounds for about `seconds`, after one warm-up; median seconds by name."""
+def interleaved(
+    candidates: Mapping[str, Callable[[], object]],
+    evict: Callable[[], object],
+    seconds: float,
+    min_rounds: int = 5,
+):
+    """Run all candidates in rounds for about `seconds`, each after `evict`; median seconds by name."""
     for run in candidates.values():
         run()
     taken: dict[str, list[float]] = {name: [] for name in candidates}
@@ -17,6 +22,7 @@ def interleaved(candidates: Mapping[str, Callable[[], object]], seconds: float, 
     rounds = 0
     while rounds < min_rounds or time.perf_counter() < stop:
         for name, run in candidates.items():
+            evict()
             start = time.perf_counter()
             run()
             taken[name].append(time.perf_counter() - start)

@@ -11,10 +11,8 @@ from sals._contract import PLAN_MAGIC, QSI_TILE_TOKENS, SFAA_TILE_TOKENS
 
 def request_rules(op: str, leader: str) -> list[Rule]:
     no_requests = {"seq_lens": lambda t: t[:0]}
-    start = " must start at 0"
     if leader == "query":
         no_requests["block_table"] = lambda t: t[:0]
-        start = "[0] must be 0"
     rules = [
         Rule(op, {"query_layout": "NTD"}, "query_layout must be one of BSND, TND, got NTD"),
         Rule(op, {"query_layout": "TND"}, "query_start_loc must be given with query_layout TND, got None"),
@@ -49,7 +47,7 @@ def request_rules(op: str, leader: str) -> list[Rule]:
         ),
         Rule(op, {"query_lens": ints(1, -1)}, "query_lens[1] must be in [0, 1], got -1"),
         Rule(op, {"query_start_loc": ints(1, 2, 3)}, "query_start_loc[0] must be 0, got 1", TND),
-        Rule(op, {**no_requests, "query_start_loc": ints(5)}, f"query_start_loc{start}, got 5", TND),
+        Rule(op, {**no_requests, "query_start_loc": ints(5)}, "query_start_loc[0] must be 0, got 5", TND),
     ]
     if leader != "seq_lens":
         on = f"must be on the device of {leader} (cpu), got meta"

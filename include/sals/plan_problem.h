@@ -28,6 +28,7 @@ struct PlanProblem {
     int64_t s_q = 1;        // query tokens per request in BSND
     int64_t s_list = 1;     // list rows per request in BSND: s_q or 1
     int64_t num_cores = 0;  // > 0
+    int64_t max_seq_len = 0;
     SelectionParams selection;
     int64_t tile_tokens() const { return op == PlanOp::QSI ? QSI_TILE_TOKENS : SFAA_TILE_TOKENS; }
 };
@@ -55,6 +56,7 @@ inline Status validate(const char* op, PlanOp kind, int64_t device_cores, const 
     check.range("num_cores", a.num_cores, 0, MAX_CORES);
     check.require(!a.shared_list || out.layout == QueryLayout::BSND,
                   "shared_list must be False with query_layout TND, got True");
+    out.max_seq_len = a.selection.max_seq_len;
     out.heads = a.heads;
     out.group = a.group;
     out.s_q = a.s_q;

@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from sals import layouts
+from sals import huge_pages, layouts
 from sals.ops import write_cache
 
 
@@ -45,12 +45,14 @@ class CacheSpec:
         index_shape = layouts.index_cache_shape(*pages, self.n_idx, self.rank)
         return LayerCache(
             layout=self.layout,
-            key=torch.zeros(kv_shape, dtype=torch.int8, device=device),
-            value=None if self.layout == "PA_KV" else torch.zeros(kv_shape, dtype=torch.int8, device=device),
-            index=torch.zeros(index_shape, dtype=torch.int32, device=device),
-            index_scale=torch.zeros(layouts.token_scale_shape(*pages, self.n_idx), device=device),
-            key_scale=torch.zeros(scale_shape, device=device),
-            value_scale=torch.zeros(scale_shape, device=device),
+            key=huge_pages.zeros(kv_shape, torch.int8, device),
+            value=None if self.layout == "PA_KV" else huge_pages.zeros(kv_shape, torch.int8, device),
+            index=huge_pages.zeros(index_shape, torch.int32, device),
+            index_scale=huge_pages.zeros(
+                layouts.token_scale_shape(*pages, self.n_idx), torch.float32, device
+            ),
+            key_scale=huge_pages.zeros(scale_shape, torch.float32, device),
+            value_scale=huge_pages.zeros(scale_shape, torch.float32, device),
         )
 
     @property

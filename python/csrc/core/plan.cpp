@@ -68,6 +68,9 @@ struct Lengths {
     Int32Array seq_lens;
     std::optional<Int32Array> query_lens;
     std::optional<Int32Array> query_start_loc;
+    RequestTensors tensors() const {
+        return {seq_lens.data(), data_or_null(query_lens), data_or_null(query_start_loc), nullptr};
+    }
 };
 
 struct Call {
@@ -88,11 +91,11 @@ Call checked_call(int32_t op, Lengths lengths, int64_t heads, int64_t group, int
     args.s_q = s_q;
     args.shared_list = shared_list;
     args.num_cores = num_cores;
+    args.selection.max_seq_len = MAX_SEQ_LEN;
     Call call{{}, std::move(lengths)};
     raise_unless_ok(validate(NAME, op_numbered(op), MAX_CORES, args, call.problem));
     call.problem.selection = params;
-    raise_unless_ok(check_lengths(NAME, call.problem, data_or_null(call.lengths.query_lens),
-                                  data_or_null(call.lengths.query_start_loc)));
+    raise_unless_ok(check_plan_values(NAME, call.problem, call.lengths.tensors()));
     return call;
 }
 
@@ -102,9 +105,7 @@ Int32Array make_plan_words(int32_t op, Int32Array seq_lens, std::optional<Int32A
     const Call call =
         checked_call(op, {std::move(seq_lens), std::move(query_lens), std::move(query_start_loc)}, heads,
                      group, s_q, shared_list, params, num_cores);
-    const Lengths& lengths = call.lengths;
-    return words_of(make_plan(call.problem, lengths.seq_lens.data(), data_or_null(lengths.query_lens),
-                              data_or_null(lengths.query_start_loc)));
+    return words_of(make_plan(call.problem, call.lengths.tensors()));
 }
 
 py::array_t<int64_t> plan_tokens(int32_t op, Int32Array seq_lens, std::optional<Int32Array> query_lens,
@@ -113,10 +114,7 @@ py::array_t<int64_t> plan_tokens(int32_t op, Int32Array seq_lens, std::optional<
     const Call call =
         checked_call(op, {std::move(seq_lens), std::move(query_lens), std::move(query_start_loc)}, 1, 1, s_q,
                      shared_list, params, 1);
-    const Lengths& lengths = call.lengths;
-    const std::vector<int64_t> tokens =
-        row_tokens(call.problem, lengths.seq_lens.data(), data_or_null(lengths.query_lens),
-                   data_or_null(lengths.query_start_loc));
+    const std::vector<int64_t> tokens = row_tokens(call.problem, call.lengths.tensors());
     return py::array_t<int64_t>(static_cast<py::ssize_t>(tokens.size()), tokens.data());
 }
 

@@ -3,10 +3,10 @@
 #pragma once
 #include <cstdint>
 
-#include "cpu/request_rows.h"
 #include "cpu/workers.h"
 #include "sals/plan.h"
 #include "sals/qsi_problem.h"
+#include "sals/request_rows.h"
 
 namespace sals::cpu {
 

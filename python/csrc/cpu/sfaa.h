@@ -3,9 +3,9 @@
 #pragma once
 #include <cstdint>
 
-#include "cpu/request_rows.h"
 #include "cpu/workers.h"
 #include "sals/plan.h"
+#include "sals/request_rows.h"
 #include "sals/sfaa_problem.h"
 
 namespace sals::cpu {

@@ -14,8 +14,8 @@ struct QsiCall {
         : query(a.tensor("query").contiguous()),
           query_scale(a.tensor("query_scale").contiguous()),
           request(checked(a)) {
-        raise_unless_ok(cpu::check_values(a.op(), problem.axis, request.tensors(), problem.cache,
-                                          problem.max_pages, problem.max_seq_len));
+        raise_unless_ok(check_values(a.op(), problem.axis, request.tensors(), problem.cache,
+                                     problem.max_pages, problem.max_seq_len));
         tensors.query = pointer<int32_t>(query);
         tensors.query_scale = pointer<float>(query_scale);
         tensors.key_cache = pointer<int32_t>(a.tensor("key_cache"));

@@ -13,7 +13,7 @@ void sfaa(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     SfaaProblem p;
     raise_unless_ok(validate(a.op(), read_sfaa(a), p));
     const RequestInputs request(a);
-    raise_unless_ok(cpu::check_values(a.op(), p.axis, request.tensors(), p.cache, p.max_pages, MAX_SEQ_LEN));
+    raise_unless_ok(check_values(a.op(), p.axis, request.tensors(), p.cache, p.max_pages, MAX_SEQ_LEN));
 
     const at::Tensor query = a.tensor("query").contiguous();
     const at::Tensor block_ids = a.tensor("block_ids").contiguous();

@@ -49,7 +49,7 @@ std::optional<Plan> read_plan_of_call(const Arguments& a, PlanOp kind, int64_t n
     return plan;
 }
 
-int64_t live_tokens(const RequestAxis& axis, const cpu::RequestTensors& request) {
+int64_t live_tokens(const RequestAxis& axis, const RequestTensors& request) {
     return axis.layout == QueryLayout::TND ? request.query_start_loc[axis.batch] : axis.tokens;
 }
 

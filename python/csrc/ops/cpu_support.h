@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "cpu/request_rows.h"
 #include "cpu/sfaa.h"
 #include "cpu/workers.h"
 #include "ops/read_calls.h"
+#include "sals/request_rows.h"
 
 namespace sals::ops {
 
@@ -31,18 +31,18 @@ cpu::FloatType float_type(const at::Tensor& tensor);
 class RequestInputs {
 public:
     explicit RequestInputs(const Arguments& a);
-    const cpu::RequestTensors& tensors() const { return tensors_; }
+    const RequestTensors& tensors() const { return tensors_; }
 
 private:
     std::vector<at::Tensor> kept_;
-    cpu::RequestTensors tensors_;
+    RequestTensors tensors_;
 };
 
 // The checked plan of the call, or nothing if it has none.
 std::optional<Plan> read_plan_of_call(const Arguments& a, PlanOp kind, int64_t num_rows, int64_t live_rows);
 
 // Token rows up to the last real token.
-int64_t live_tokens(const RequestAxis& axis, const cpu::RequestTensors& request);
+int64_t live_tokens(const RequestAxis& axis, const RequestTensors& request);
 
 // A new tensor, or for the .out form the caller's, which must have just this shape and dtype.
 at::Tensor result(const Arguments& a, const char* name, const std::vector<int64_t>& shape,

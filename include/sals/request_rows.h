@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // request_rows.h - token rows of a call: to which request each belongs and what it sees; and the check of
-// the lengths and page numbers that only the data knows.
+// the lengths and page numbers that only the data knows. Host only.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 #include "sals/request_axis.h"
 #include "sals/selection.h"
 
-namespace sals::cpu {
+namespace sals {
 
 struct RequestTensors {
     const int32_t* seq_lens = nullptr;         // [batch]
@@ -64,6 +64,9 @@ inline void check_lengths(Checker& check, const RequestAxis& axis, const Request
     const auto fail = [&check](const char* name, int64_t b, const std::string& rule, int64_t got) {
         check.fail(element(name, b) + " must be " + rule + ", got " + std::to_string(got));
     };
+    if (t.query_start_loc != nullptr && t.query_start_loc[0] != 0) {
+        fail("query_start_loc", 0, "0", t.query_start_loc[0]);
+    }
     for (int64_t b = 0; b < axis.batch && check.ok(); ++b) {
         if (t.seq_lens[b] > max_len) {
             fail("seq_lens", b, std::string("at most ") + max_len_name + " = " + std::to_string(max_len),
@@ -75,7 +78,6 @@ inline void check_lengths(Checker& check, const RequestAxis& axis, const Request
         }
         if (t.query_start_loc != nullptr) {
             const int64_t begin = t.query_start_loc[b], end = t.query_start_loc[b + 1];
-            if (b == 0 && begin != 0) fail("query_start_loc", 0, "0", begin);
             if (end < begin || end > axis.tokens) {
                 fail("query_start_loc", b + 1,
                      "in [" + std::to_string(begin) + ", " + std::to_string(axis.tokens) + "]", end);
@@ -113,4 +115,4 @@ inline Status check_values(const char* op, const RequestAxis& axis, const Reques
     return check.status();
 }
 
-}  // namespace sals::cpu
+}  // namespace sals
