@@ -30,7 +30,8 @@ test-all: $(VENV)/.test
 	$(BIN)/pytest -m "not demo and not npu"
 
 bench: $(VENV)/.test
-	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.bench_plan
+	$(BIN)/python -m benchmarks.bench_attention --markdown docs/reference/benchmark-results.md
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check
@@ -61,7 +62,7 @@ $(VENV)/.build-requires: pyproject.toml
 
 # Installing again builds only what changed: the build folder is kept.
 $(VENV)/.test: $(VENV)/.build-requires $(PACKAGE_SOURCES)
-	$(PIP) install --no-build-isolation ".[test]"
+	$(PIP) install --no-build-isolation ".[test,demo]"
 	touch $@
 
 $(VENV)/.demo: $(VENV)/.build-requires $(PACKAGE_SOURCES)
