@@ -99,7 +99,8 @@ def test_a_million_tokens(coverage):
 @pytest.mark.parametrize("block_size", [8, 128])
 @pytest.mark.parametrize("ties", [False, True])
 def test_millions_of_tokens(ties, block_size, order):
-    check_row(dense(2**22 + 77, seed=2, block_size=block_size, order=order, ties=ties, max_blocks=8192))
+    changes = {"block_size": block_size, "order": order, "ties": ties, "max_blocks": 8192, "rank": 8}
+    check_row(dense(2**22 + 77, seed=2, **changes))
 
 
 @pytest.mark.parametrize("keep", [(3, 10), (15, 100), (28, 100), (7, 8), (1, 3), (2**20 - 1, 2**20)])
