@@ -111,7 +111,8 @@ inline Status check_values(const char* op, const RequestAxis& axis, const Reques
     } else {
         check_lengths(check, axis, t, capacity, "the tokens that the cache of a request can hold");
     }
-    if (t.block_table != nullptr) check_pages_in_table(check, axis, t, cache, max_pages);
+    // Lengths that are wrong would lead out of the table.
+    if (check.ok() && t.block_table != nullptr) check_pages_in_table(check, axis, t, cache, max_pages);
     return check.status();
 }
 

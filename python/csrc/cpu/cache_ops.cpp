@@ -104,9 +104,7 @@ private:
                 const float* scale = scales + head * head_dim;
                 for (int64_t x = 0; x < head_dim; ++x) codes[x] = int8_code(row[x], scale[x]);
             } else {
-                float amax = 0.0F;
-                for (int64_t x = 0; x < head_dim; ++x) amax = std::max(amax, std::fabs(row[x]));
-                const float scale = amax / INT8_HIGHEST;
+                const float scale = largest_magnitude(row, head_dim) / INT8_HIGHEST;
                 for (int64_t x = 0; x < head_dim; ++x) codes[x] = int8_code(row[x], scale);
                 scales[scale_offset(problem_.kv, at, head)] = scale;
             }
@@ -150,9 +148,9 @@ Status check_slots(const char* op, const WriteCacheProblem& problem, const int32
     Checker check(op);
     for (int64_t token = 0; token < problem.tokens && check.ok(); ++token) {
         const int64_t slot = slot_mapping[token];
-        check.require(slot == INVALID_SLOT || (slot >= 0 && slot < problem.slots()),
-                      "slot_mapping[" + std::to_string(token) + "] must be -1 or a slot in [0, " +
-                          std::to_string(problem.slots()) + "), got " + std::to_string(slot));
+        if (slot == INVALID_SLOT || (slot >= 0 && slot < problem.slots())) continue;
+        check.fail(element("slot_mapping", token) + " must be -1 or a slot in [0, " +
+                   std::to_string(problem.slots()) + "), got " + std::to_string(slot));
     }
     return check.status();
 }

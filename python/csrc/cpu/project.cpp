@@ -19,11 +19,19 @@ void project_latent(const float* input, int64_t in_dim, const float* projection,
     }
 }
 
+float largest_magnitude(const float* x, int64_t count) {
+    float largest = 0.0F;
+    for (int64_t i = 0; i < count; ++i) {
+        const float magnitude = std::fabs(x[i]);
+        if (!(magnitude <= largest)) largest = magnitude;  // also where it is NaN
+        if (std::isnan(largest)) break;
+    }
+    return largest;
+}
+
 float quantize_int4(const float* latent, int64_t rank, int32_t* words) {
     constexpr float LOWEST = INT4_MIN, HIGHEST = INT4_MAX;
-    float amax = 0.0F;
-    for (int64_t r = 0; r < rank; ++r) amax = std::max(amax, std::fabs(latent[r]));
-    const float scale = amax / HIGHEST;
+    const float scale = largest_magnitude(latent, rank) / HIGHEST;
     for (int64_t w = 0; w < rank / INT4_PER_WORD; ++w) {
         int32_t word = 0;
         for (int32_t i = 0; i < INT4_PER_WORD && scale > 0.0F; ++i) {

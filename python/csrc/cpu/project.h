@@ -11,4 +11,7 @@ void project_latent(const float* input, int64_t in_dim, const float* projection,
 // Packs rint(latent / scale), scale = amax / 7, into rank / 8 words; returns the scale. amax 0 gives zeros.
 float quantize_int4(const float* latent, int64_t rank, int32_t* words);
 
+// NaN if any element is.
+float largest_magnitude(const float* x, int64_t count);
+
 }  // namespace sals::cpu

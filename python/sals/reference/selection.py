@@ -46,7 +46,7 @@ class SelectionParams:
     @property
     def coverage_q(self) -> int:
         """Coverage as an integer fraction of COVERAGE_ONE; 0 means budget mode, so a coverage > 0 is >= 1."""
-        return max(round(self.coverage * COVERAGE_ONE), 1) if self.coverage > 0 else 0
+        return max(round(min(self.coverage, 1.0) * COVERAGE_ONE), 1) if self.coverage > 0 else 0
 
 
 def num_blocks(visible: int, block_size: int) -> int:
