@@ -190,32 +190,36 @@ SALS_INLINE F32x16 rint(F32x16 x) {
 
 // ---- across lanes --------------------------------------------------------------------------------------
 
-// Sum in a fixed tree: halves are added, 8, then 4, 2, 1 apart.
+// Lanes 8 apart are combined, then 4, 2 and 1 apart, in registers: a lane at a time costs more than the
+// arithmetic on a short row.
+template <class Lane, class Vector, class Combine>
+SALS_INLINE Lane fold(const Vector& x, Combine combine) {
+    typedef Lane Lanes8 __attribute__((vector_size(8 * sizeof(Lane))));
+    typedef Lane Lanes4 __attribute__((vector_size(4 * sizeof(Lane))));
+    typedef Lane Lanes2 __attribute__((vector_size(2 * sizeof(Lane))));
+    Lanes8 eight[2];
+    std::memcpy(eight, &x, sizeof(eight));
+    eight[0] = combine(eight[0], eight[1]);
+    Lanes4 four[2];
+    std::memcpy(four, &eight[0], sizeof(four));
+    four[0] = combine(four[0], four[1]);
+    Lanes2 two[2];
+    std::memcpy(two, &four[0], sizeof(two));
+    two[0] = combine(two[0], two[1]);
+    return combine(two[0][0], two[0][1]);
+}
+
 SALS_INLINE float sum(F32x16 x) {
-    float lane[LANES];
-    store(lane, x);
-    for (int32_t half = LANES / 2; half > 0; half /= 2) {
-        for (int32_t i = 0; i < half; ++i) lane[i] = lane[i] + lane[i + half];
-    }
-    return lane[0];
+    return fold<float>(x, [](auto a, auto b) { return a + b; });
 }
 
 SALS_INLINE int32_t sum(I32x16 x) {
-    int32_t lane[LANES];
-    store(lane, x);
-    uint32_t total = 0;
-    for (int32_t i = 0; i < LANES; ++i) total += static_cast<uint32_t>(lane[i]);
-    return static_cast<int32_t>(total);
+    return static_cast<int32_t>(fold<uint32_t>(x, [](auto a, auto b) { return a + b; }));
 }
 
 // The maximum of lanes that hold no NaN.
 SALS_INLINE float max_lane(F32x16 x) {
-    float lane[LANES];
-    store(lane, x);
-    for (int32_t half = LANES / 2; half > 0; half /= 2) {
-        for (int32_t i = 0; i < half; ++i) lane[i] = lane[i] > lane[i + half] ? lane[i] : lane[i + half];
-    }
-    return lane[0];
+    return fold<float>(x, [](auto a, auto b) { return a > b ? a : b; });
 }
 
 }  // namespace sals::cpu::SALS_TARGET
