@@ -8,6 +8,7 @@
 //     multiply_block R rows x C * COLUMN_LANES columns
 //     store_int8     16 lanes that hold int8 values
 #pragma once
+#include "cpu/sfaa_kernels.h"
 #include "cpu/vec.h"
 
 namespace sals::cpu::SALS_TARGET {
@@ -43,12 +44,19 @@ struct PackedWords {
 // Cache lines of the next tile. Products ask for two of them in each depth step: about as fast as memory
 // delivers, where asking for all at once would wait.
 struct LineQueue {
-    const int8_t* const* next;
-    const int8_t* const* end;
+    Stretch now;
+    const Stretch* next;
+    const Stretch* end;
 };
 
-SALS_INLINE void prefetch_line(LineQueue& lines) {
-    if (lines.next < lines.end) __builtin_prefetch(*lines.next++, 0, 2);
+SALS_INLINE bool prefetch_line(LineQueue& lines) {
+    if (lines.now.begin >= lines.now.end) {
+        if (lines.next == lines.end) return false;
+        lines.now = *lines.next++;
+    }
+    __builtin_prefetch(lines.now.begin, 0, 2);
+    lines.now.begin += CACHE_LINE;
+    return true;
 }
 
 SALS_INLINE int32_t load_word(const int8_t* from) {

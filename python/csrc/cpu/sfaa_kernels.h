@@ -15,8 +15,14 @@ inline constexpr int32_t MAX_HEAD_DIM = 256;
 inline constexpr int32_t PASS_ROWS = 64;  // query rows that go through a list together
 inline constexpr int32_t BLOCK_ROWS = 4;  // of which so many are in work at once
 inline constexpr int32_t CACHE_LINE = 64;
-inline constexpr int32_t MAX_TILE_LINES = 2 * TILE * (MAX_HEAD_DIM / CACHE_LINE + 1);
+inline constexpr int32_t MAX_TILE_STRETCHES = 2 * TILE;  // a key and a value row for each token
 inline constexpr int32_t TERMS = 2;  // int8 rows that stand for one float row
+
+// Whole cache lines that follow each other.
+struct Stretch {
+    const int8_t* begin;
+    const int8_t* end;
+};
 
 // The tokens of a tile that any row sees, in list order without gaps, filled up to a multiple of 16 by
 // repeating the last one.
@@ -30,8 +36,8 @@ struct TileTokens {
     int32_t position[TILE];
     float key_scale[TILE];  // per-token scales only
     float value_scale[TILE];
-    int32_t line_count;
-    const int8_t* line[MAX_TILE_LINES];  // cache lines that hold the rows, to be asked for ahead of use
+    int32_t stretch_count;
+    Stretch stretch[MAX_TILE_STRETCHES];  // memory of the rows, to be asked for ahead of use
 };
 
 // Query rows of one list row in two terms: row ~ factor * (codes of term 0 + codes of term 1 / 254).

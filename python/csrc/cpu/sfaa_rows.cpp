@@ -78,25 +78,23 @@ void SfaaRows::append(const Run& run, int64_t count, TileTokens& tokens) {
     if (last > tokens.last_position) tokens.last_position = last;
 }
 
-// The lines of one row of memory.
-static void append_bytes(const int8_t* begin, int64_t bytes, TileTokens& tokens) {
+// The cache lines of contiguous memory.
+static void append_stretch(const int8_t* begin, int64_t bytes, TileTokens& tokens) {
     const int8_t* line = begin - reinterpret_cast<uintptr_t>(begin) % CACHE_LINE;
-    for (; line < begin + bytes && tokens.line_count < MAX_TILE_LINES; line += CACHE_LINE) {
-        tokens.line[tokens.line_count++] = line;
-    }
+    tokens.stretch[tokens.stretch_count++] = {line, begin + bytes};
 }
 
-void SfaaRows::append_lines(const int8_t* rows, int64_t token_stride, int64_t count,
-                            TileTokens& tokens) const {
+void SfaaRows::append_stretches(const int8_t* rows, int64_t token_stride, int64_t count,
+                                TileTokens& tokens) const {
     const int64_t row_bytes = problem_.cache.row_bytes;
     if (token_stride == row_bytes) {
-        append_bytes(rows, count * row_bytes, tokens);
+        append_stretch(rows, count * row_bytes, tokens);
     } else if (has_planes(problem_.cache.layout)) {
         for (int64_t x = 0; x < row_bytes; x += PLANE_BYTES) {
-            append_bytes(rows + x / PLANE_BYTES * tokens.plane_stride, count * PLANE_BYTES, tokens);
+            append_stretch(rows + x / PLANE_BYTES * tokens.plane_stride, count * PLANE_BYTES, tokens);
         }
     } else {
-        for (int64_t i = 0; i < count; ++i) append_bytes(rows + i * token_stride, row_bytes, tokens);
+        for (int64_t i = 0; i < count; ++i) append_stretch(rows + i * token_stride, row_bytes, tokens);
     }
 }
 
@@ -116,7 +114,7 @@ void SfaaRows::read_tiles(const ListRow& row, int64_t begin, int64_t end, int64_
     const int64_t block_size = problem_.block_size;
     const int64_t end_slot = std::min<int64_t>(end * SFAA_TILE_TOKENS, problem_.width * block_size);
     tokens.count = 0;
-    tokens.line_count = 0;
+    tokens.stretch_count = 0;
     tokens.last_position = -1;
     tokens.plane_stride = row_geometry(problem_.cache, 0, 0, false).plane_stride;
     for (int64_t slot = begin * SFAA_TILE_TOKENS; slot < end_slot; slot += run_tokens_) {
@@ -128,8 +126,8 @@ void SfaaRows::read_tiles(const ListRow& row, int64_t begin, int64_t end, int64_
         const Run run = find_run(row, position);
         if (!problem_.static_scales) append_scales(row, run, count, tokens);
         append(run, count, tokens);
-        append_lines(run.key, run.token_stride, count, tokens);
-        append_lines(run.value, run.token_stride, count, tokens);
+        append_stretches(run.key, run.token_stride, count, tokens);
+        append_stretches(run.value, run.token_stride, count, tokens);
     }
     tokens.padded_count = static_cast<int32_t>(ceil_div(int64_t{tokens.count}, STEP) * STEP);
     for (int32_t i = tokens.count; i < tokens.padded_count; ++i) {

@@ -39,7 +39,7 @@ private:
     struct Run;
     Run find_run(const ListRow& row, int64_t position) const;
     static void append(const Run& run, int64_t count, TileTokens& tokens);
-    void append_lines(const int8_t* rows, int64_t token_stride, int64_t count, TileTokens& tokens) const;
+    void append_stretches(const int8_t* rows, int64_t token_stride, int64_t count, TileTokens& tokens) const;
     void append_scales(const ListRow& row, const Run& run, int64_t count, TileTokens& tokens) const;
 
     const SfaaProblem& problem_;

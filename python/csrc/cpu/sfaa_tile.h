@@ -150,13 +150,14 @@ inline void attend_block(const QueryRows& rows, int32_t begin, const TileTokens&
 
 inline void attend_tile(const QueryRows& rows, const TileTokens& tile, const TileTokens* next,
                         TileScratch& scratch, const Partial& partial) {
-    LineQueue lines = {nullptr, nullptr};
-    if (next != nullptr) lines = {next->line, next->line + next->line_count};
+    LineQueue lines = {};
+    if (next != nullptr) lines = {{}, next->stretch, next->stretch + next->stretch_count};
     pack_tile(tile, rows.head_dim, scratch);
     for (int32_t begin = 0; begin < rows.count; begin += BLOCK_ROWS) {
         attend_block(rows, begin, tile, scratch, partial, lines);
     }
-    while (lines.next < lines.end) prefetch_line(lines);
+    while (prefetch_line(lines)) {
+    }
 }
 
 inline constexpr SfaaKernels SFAA_KERNELS = {quantize_query, attend_tile, merge, finish};
