@@ -16,7 +16,7 @@ inline constexpr int32_t PASS_ROWS = 64;  // query rows that go through a list t
 inline constexpr int32_t BLOCK_ROWS = 4;  // of which so many are in work at once
 inline constexpr int32_t CACHE_LINE = 64;
 inline constexpr int32_t MAX_TILE_STRETCHES = 2 * TILE;  // a key and a value row for each token
-inline constexpr int32_t TERMS = 2;  // int8 rows that stand for one float row
+inline constexpr int32_t TERMS = 2;                      // int8 rows that stand for one float row
 
 // Whole cache lines that follow each other.
 struct Stretch {
