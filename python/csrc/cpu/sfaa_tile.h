@@ -47,14 +47,15 @@ SALS_INLINE float row_logits(const QueryRows& rows, int32_t r, const TileTokens&
     return max_lane(largest);
 }
 
-// Per-token value scales join the weights, which are then split anew by their own maximum. Returns the factor
-// that the products are short of: NaN if a token that the row sees has no finite scale.
+// Per-token value scales join the quantised weights, which are then split anew by their own maximum. Returns
+// the factor that the products are short of: NaN if a token that the row sees has no finite scale.
 inline float fold_value_scale(float* weights, const int32_t* logits, const TileTokens& tile, int8_t* codes,
                               int32_t* sums) {
     F32x16 largest = broadcast(0.0F), poison = broadcast(0.0F);
     for (int32_t i = 0; i < tile.padded_count; i += LANES) {
         const I32x16 seen = less(broadcast(NOTHING), from_bits(load(logits + i)));
-        const F32x16 scaled = load(weights + i) * load(tile.value_scale + i);
+        const TwoTerms terms = split(load(weights + i) * broadcast(FIRST_TERM));
+        const F32x16 scaled = joined(terms.first, terms.second) * load(tile.value_scale + i);
         const F32x16 weight = select(seen, scaled, broadcast(0.0F));
         store(weights + i, weight);
         largest = max(largest, abs(weight));
@@ -66,7 +67,8 @@ inline float fold_value_scale(float* weights, const int32_t* logits, const TileT
 }
 
 // Two-term weights of one row from its logits. Both sums of the weights are in units of 1/127, as the
-// products are, and cancel in the end.
+// products are, and cancel in the end. The split has a loop of its own: the fewer dependent steps a loop has,
+// the more of its iterations a processor overlaps.
 SALS_INLINE RowStats row_weights(const QueryRows& rows, int32_t r, const TileTokens& tile,
                                  const int32_t* logits, float maximum, int8_t* codes, int32_t* sums) {
     if (maximum == NOTHING) {
@@ -74,26 +76,16 @@ SALS_INLINE RowStats row_weights(const QueryRows& rows, int32_t r, const TileTok
         sums[0] = sums[1] = 0;
         return {NOTHING, 0.0F, 0.0F, 0.0F};
     }
-    alignas(64) float joint[TILE];
+    alignas(64) float weights[TILE];
     F32x16 exp_sum = broadcast(0.0F);
-    I32x16 first_sum = broadcast(0), second_sum = broadcast(0);
     for (int32_t i = 0; i < tile.padded_count; i += LANES) {
         const F32x16 p = exp(from_bits(load(logits + i)) - broadcast(maximum));
-        const TwoTerms terms = split(p * broadcast(FIRST_TERM));
+        store(weights + i, p);
         exp_sum = exp_sum + p;
-        first_sum = first_sum + terms.first_i;
-        second_sum = second_sum + terms.second_i;
-        if (rows.static_scales) {
-            store_int8(codes + i, terms.first_i);
-            store_int8(codes + TILE + i, terms.second_i);
-        } else {
-            store(joint + i, joined(terms.first, terms.second));
-        }
     }
-    sums[0] = sum(first_sum);
-    sums[1] = sum(second_sum);
+    store_split(weights, tile.padded_count, FIRST_TERM, codes, codes + TILE, sums);
     const float row_sum = static_cast<float>(sums[0]) + static_cast<float>(sums[1]) * (1.0F / SECOND_TERM);
-    const float factor = rows.static_scales ? 1.0F : fold_value_scale(joint, logits, tile, codes, sums);
+    const float factor = rows.static_scales ? 1.0F : fold_value_scale(weights, logits, tile, codes, sums);
     return {maximum, row_sum, sum(exp_sum) + rows.poison[r], factor};
 }
 
