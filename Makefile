@@ -26,8 +26,8 @@ demo-quick: $(VENV)/.demo
 test: $(VENV)/.test
 	$(BIN)/pytest -m "not slow and not demo and not npu"
 
-test-all: $(VENV)/.test
-	$(BIN)/pytest -m "not demo and not npu"
+test-all: $(VENV)/.test $(VENV)/.demo
+	$(BIN)/pytest -m "not npu"
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.bench_plan

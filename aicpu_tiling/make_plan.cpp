@@ -15,8 +15,13 @@ int64_t work_tokens(PlanOp op, int64_t visible, const SelectionParams& p) {
 
 // The axes of the query that the plan is for; in TND the tokens up to the last that belongs to a request.
 RequestAxis planned_axis(const PlanProblem& p, const RequestTensors& request) {
-    const bool tnd = p.layout == QueryLayout::TND;
-    return {p.layout, p.batch, p.s_q, tnd ? request.query_start_loc[p.batch] : p.batch * p.s_list};
+    RequestAxis axis;
+    axis.layout = p.layout;
+    axis.batch = p.batch;
+    axis.s_q = p.s_q;
+    axis.tokens = p.layout == QueryLayout::TND ? request.query_start_loc[p.batch] : p.batch * p.s_list;
+    axis.max_query_len = p.op == PlanOp::QSI && p.s_q == 1 ? INT32_MAX : p.s_q;
+    return axis;
 }
 
 }  // namespace
@@ -25,12 +30,9 @@ Status check_plan_values(const char* op, const PlanProblem& problem, const Reque
     Checker check(op);
     const RequestAxis axis = planned_axis(problem, request);
     check_lengths(check, axis, request, problem.max_seq_len, "max_seq_len");
-    const int64_t rows = axis.tokens * problem.heads;
-    check.require(rows <= INT32_MAX, "the batch must have at most " + std::to_string(INT32_MAX) +
-                                         " list rows, got " + std::to_string(rows));
-    const int64_t units = (problem.num_cores - 1) * ceil_div(list_query_rows(problem), MERGE_SLICE_ROWS);
-    check.require(units <= INT32_MAX, "group and s_q must leave at most " + std::to_string(INT32_MAX) +
-                                          " units to merge, got " + std::to_string(units));
+    // Within these limits costs and merge units stay inside their integers.
+    check.range("list rows (query tokens * heads)", axis.tokens * problem.heads, 0, MAX_LIST_ROWS);
+    check.range("query rows of a list (group * query tokens)", list_query_rows(problem), 1, MAX_QUERY_ROWS);
     return check.status();
 }
 

@@ -88,9 +88,11 @@ def dense_candidates(batch: int, tokens: int, dtype: torch.dtype, name: str) -> 
     key = huge_pages.zeros((batch, N_KV, tokens, HEAD_DIM), dtype).normal_()
     value = huge_pages.zeros((batch, N_KV, tokens, HEAD_DIM), dtype).normal_()
     query = torch.randn(batch, N_KV * GROUP, 1, HEAD_DIM, dtype=dtype)
+    fits = 2 * GROUP * key.nbytes <= dense_forms.MAX_COPY_BYTES
     return {
         f"dense {name}, {form}": lambda run=run: run(query, key, value)
         for form, run in dense_forms.FORMS.items()
+        if fits or form not in dense_forms.COPYING
     }
 
 
@@ -108,7 +110,7 @@ def measure(sparse: Sparse, seconds: float) -> dict[str, float]:
         once |= taken
     readers = machine.readers()
     evict = next(iter(readers.values()))
-    return once | timing.interleaved({**fast, **sparse.candidates(), **readers}, evict, seconds)
+    return once | timing.interleaved({**fast, **sparse.candidates(), **readers}, seconds, evict)
 
 
 def row(batch: int, tokens: int, seconds: dict[str, float], bytes_read: dict[str, int]) -> list[str]:

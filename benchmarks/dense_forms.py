@@ -36,6 +36,10 @@ def grouped_matmul(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return (logits.float().softmax(-1).to(value.dtype) @ value).view(query.shape)
 
 
+# Forms that copy every KV head for each of its query heads; ten times slower than grouping where they fit.
+COPYING = frozenset({"sdpa, enable_gqa", "sdpa, KV repeated"})
+MAX_COPY_BYTES = 4 << 30
+
 FORMS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "sdpa, heads grouped": grouped_sdpa,
     "sdpa, enable_gqa": gqa_sdpa,

@@ -20,6 +20,8 @@ SCHEMA, RULE, VALID = "schema", "rule", "valid"
 Call = dict[str, Any]
 INT64 = range(-(2**63), 2**63)
 MAX_SEQ_LEN = 2**24
+MAX_LIST_ROWS = 2**22
+MAX_QUERY_ROWS = 2**16
 HEAD_DIMS = (64, 80, 96, 128, 192, 256)
 QUERY_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
@@ -81,10 +83,10 @@ def selection(call: Call) -> None:
     need(call.get("order", "index") in ("index", "score"), "order")
 
 
-def lengths(call: Call, s_q: int, tokens: int, limit: int) -> np.ndarray:
+def lengths(call: Call, s_q: int, tokens: int, limit: int, newest: bool) -> np.ndarray:
     """Check the lengths; return the real query tokens of each request.
 
-    One query token per request stands for its newest one, so it may say that there were more.
+    `newest`: one query token per request stands for its newest one, so it may say that there were more.
     """
     tnd = call["query_layout"] == "TND"
     need(call["query_layout"] in ("BSND", "TND"), "query_layout")
@@ -100,7 +102,7 @@ def lengths(call: Call, s_q: int, tokens: int, limit: int) -> np.ndarray:
     if query_lens is None:
         return np.full(len(seq_lens), s_q)
     need(len(query_lens) == len(seq_lens), "query_lens")
-    most = 2**31 if s_q == 1 else s_q
+    most = 2**31 if newest and s_q == 1 else s_q
     need(bool(((query_lens >= 0) & (query_lens <= most)).all()), "query_lens")
     return np.minimum(query_lens, s_q)
 
@@ -168,7 +170,7 @@ def indexer(call: Call) -> None:
     capacity = pages(call, num_pages, page_size, batch)
     s_q = 1 if tnd else query.shape[1]
     tokens = query.shape[0] if tnd else batch * s_q
-    spans = lengths(call, s_q, tokens, min(call["max_seq_len"], capacity))
+    spans = lengths(call, s_q, tokens, min(call["max_seq_len"], capacity), newest=True)
     live = int(spans.sum()) if tnd else tokens
     plan(call, 1, QSI_TILE_TOKENS, live * n_idx, tokens * n_idx)
 
@@ -222,7 +224,7 @@ def attention(call: Call) -> None:
     capacity = pages(call, num_pages, page_size, batch)
     s_q = 1 if tnd else query.shape[1]
     tokens = query.shape[0] if tnd else batch * s_q
-    spans = lengths(call, s_q, tokens, min(MAX_SEQ_LEN, capacity))
+    spans = lengths(call, s_q, tokens, min(MAX_SEQ_LEN, capacity), newest=False)
     block_ids(call, spans, shared)
     lists = batch if shared else tokens
     live = int(spans.sum()) if tnd else lists
@@ -235,7 +237,13 @@ def planner(call: Call) -> None:
         need(1 <= call.get(name, 1) <= 65536, name)
     need(0 <= call["num_cores"] <= 64, "num_cores")
     need(not (call.get("shared_list") and call["query_layout"] == "TND"), "shared_list")
-    lengths(call, call["s_q"], 2**31 - 1, call["max_seq_len"])
+    is_indexer = "n_idx" in call
+    spans = lengths(call, call["s_q"], 2**31 - 1, call["max_seq_len"], newest=is_indexer)
+    tnd = call["query_layout"] == "TND"
+    tokens = int(spans.sum()) if tnd else len(spans) * (1 if call.get("shared_list") else call["s_q"])
+    need(tokens * call.get("n_idx", call.get("n_kv", 1)) <= MAX_LIST_ROWS, "list rows")
+    query_rows = call.get("group", 1) * (call["s_q"] if call.get("shared_list") else 1)
+    need(query_rows <= MAX_QUERY_ROWS, "query rows")
 
 
 def projection(call: Call, n_idx: int, head_dim: int) -> tuple[int, int]:

@@ -13,8 +13,10 @@ inline constexpr int32_t INVALID_SLOT = -1;   // a token that write_cache leaves
 inline constexpr int64_t MAX_SEQ_LEN = int64_t{1} << 24;   // tokens of one request
 inline constexpr int64_t MAX_KEEP_DEN = int64_t{1} << 20;  // n * keep_num stays far inside 64 bits
 inline constexpr int64_t MAX_BLOCK_SIZE = 128;
-inline constexpr int64_t MAX_SELECTED_BLOCKS = 8192;  // upper limit of max_blocks
-inline constexpr int64_t MAX_CORES = 64;              // cores (or threads) one plan can describe
+inline constexpr int64_t MAX_SELECTED_BLOCKS = 8192;         // upper limit of max_blocks
+inline constexpr int64_t MAX_LIST_ROWS = int64_t{1} << 22;   // query tokens * heads of one call
+inline constexpr int64_t MAX_QUERY_ROWS = int64_t{1} << 16;  // query tokens * group that share a list
+inline constexpr int64_t MAX_CORES = 64;                     // cores (or threads) one plan can describe
 
 inline constexpr int64_t DEFAULT_BLOCK_SIZE = 16;
 inline constexpr int64_t DEFAULT_MAX_BLOCKS = 2048;

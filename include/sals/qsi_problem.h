@@ -61,6 +61,8 @@ inline Status validate(const char* op, const QsiArgs& a, QsiProblem& out) {
     const auto query_layout = *value_named(QUERY_LAYOUTS, a.request.query_layout);
     const auto layout = *value_named(KV_LAYOUTS, a.layout);
     out.axis = check_request_axis(check, a.request, a.query, query_layout);
+    // One row per request stands for its newest token, however many there are.
+    if (out.axis.s_q == 1) out.axis.max_query_len = INT32_MAX;
     const size_t inner = a.query.shape.size();
     out.n_idx = a.query.shape[inner - 2];
     out.rank = a.query.shape[inner - 1] * RANK_MULTIPLE;
@@ -84,6 +86,7 @@ inline Status validate(const char* op, const QsiArgs& a, QsiProblem& out) {
     check.contiguous(a.key_cache);
     check.contiguous(a.key_scale);
     out.selection = check_selection(check, a.selection);
+    check.range("query list rows (query tokens * n_idx)", out.rows(), 0, MAX_LIST_ROWS);
     if (!check.ok()) return check.status();
     out.max_pages =
         check_pages(check, a.block_table, a.key_cache, out.cache, out.axis.batch, out.selection.block_size);

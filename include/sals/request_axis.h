@@ -22,8 +22,9 @@ struct RequestArgs {
 struct RequestAxis {
     QueryLayout layout = QueryLayout::BSND;
     int64_t batch = 0;
-    int64_t s_q = 1;     // BSND: query tokens of one request
-    int64_t tokens = 0;  // token rows: batch * s_q, or all tokens of TND
+    int64_t s_q = 1;            // BSND: query tokens of one request
+    int64_t tokens = 0;         // token rows: batch * s_q, or all tokens of TND
+    int64_t max_query_len = 1;  // largest legal query_lens
 };
 
 inline std::optional<QueryLayout> check_query_layout(Checker& check, const std::string& name) {
@@ -71,6 +72,7 @@ inline RequestAxis check_request_axis(Checker& check, const RequestArgs& a, cons
     check.shape(a.query_lens, "[batch]", {axis.batch});
     axis.s_q = query.shape[1];
     axis.tokens = axis.batch * axis.s_q;
+    axis.max_query_len = axis.s_q;
     return axis;
 }
 

@@ -73,8 +73,9 @@ inline void check_lengths(Checker& check, const RequestAxis& axis, const Request
                  t.seq_lens[b]);
         }
         if (t.query_lens != nullptr) {
-            const bool fits = t.query_lens[b] >= 0 && (axis.s_q == 1 || t.query_lens[b] <= axis.s_q);
-            if (!fits) fail("query_lens", b, "in [0, " + std::to_string(axis.s_q) + "]", t.query_lens[b]);
+            const bool fits = t.query_lens[b] >= 0 && t.query_lens[b] <= axis.max_query_len;
+            if (!fits)
+                fail("query_lens", b, "in [0, " + std::to_string(axis.max_query_len) + "]", t.query_lens[b]);
         }
         if (t.query_start_loc != nullptr) {
             const int64_t begin = t.query_start_loc[b], end = t.query_start_loc[b + 1];

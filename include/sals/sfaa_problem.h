@@ -146,6 +146,10 @@ inline Status validate(const char* op, const SfaaArgs& a, SfaaProblem& out) {
     }
     check_kv_scales(check, a, out);
     check_lists(check, a, out);
+    check.range("query list rows (lists * n_kv)", out.rows(), 0, MAX_LIST_ROWS);
+    if (out.shared_list()) {
+        check.range("query rows of a list (group * s_q)", out.group * out.axis.s_q, 0, MAX_QUERY_ROWS);
+    }
     out.max_pages = check_pages(check, a.block_table, a.key_cache, out.cache, out.axis.batch, out.block_size);
     return check.status();
 }

@@ -90,7 +90,7 @@ def test_validate_for_names_what_differs():
         ),
         (
             {"query_projection": torch.zeros(3, 2, 16, 12), "key_projection": torch.zeros(3, 2, 16, 12)},
-            r"rank must be a multiple of 8 and at most in_dim = 16, got 12",
+            r"rank must be a multiple of 8 and at most 16, got 12",
         ),
         (
             {"key_projection": torch.zeros(3, 2, 16, 8, dtype=torch.float64)},

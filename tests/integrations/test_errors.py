@@ -94,6 +94,11 @@ def test_another_cache(model: Any, calibration: Any) -> None:
 def test_a_model_that_is_not_attached(model: Any, calibration: Any) -> None:
     with pytest.raises(RuntimeError, match=r"model must be attached first"):
         model(random_ids(1, 4), cache=SalsCache(model.config, 1, 64, calibration))
+    with attach(model, calibration) as handle:
+        used = handle.new_cache(1, 64)
+        model(random_ids(1, 4), cache=used)
+    with pytest.raises(RuntimeError, match=r"model must be attached first"):
+        model(random_ids(1, 1), cache=used)
     with pytest.raises(ValueError, match=r"sals.detach: model must be attached"):
         detach(model)
 

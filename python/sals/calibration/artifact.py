@@ -12,6 +12,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from sals._contract import MAX_RANK, RANK_MULTIPLE
+
 FORMAT = "sals-calibration"
 VERSION = 1
 
@@ -70,7 +72,7 @@ class Calibration:
     report : tuple of dict
         One entry for every variant tried, the chosen one marked ``"chosen": True``.
     settings : dict
-        How the calibration was run (texts, lengths, seed); JSON values only.
+        How the calibration was run (budgets, sizes, versions) and what it tried; JSON values only.
 
     Raises
     ------
@@ -113,8 +115,9 @@ class Calibration:
             f"got {[self.n_idx, self.in_dim]}",
         )
         _require(
-            self.rank % 8 == 0 and 0 < self.rank <= self.in_dim,
-            f"rank must be a multiple of 8 and at most in_dim = {self.in_dim}, got {self.rank}",
+            self.rank % RANK_MULTIPLE == 0 and 0 < self.rank <= min(self.in_dim, MAX_RANK),
+            f"rank must be a multiple of {RANK_MULTIPLE} and at most {min(self.in_dim, MAX_RANK)}, "
+            f"got {self.rank}",
         )
         _require(self.block_size > 0, f"block_size must be positive, got {self.block_size}")
         _require(self.sink_blocks >= 0, f"sink_blocks must not be negative, got {self.sink_blocks}")

@@ -8,7 +8,6 @@ time with another selection. Every layer of such a run sees the hidden states of
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
@@ -62,8 +61,6 @@ class HeldOut:
         self._model = model
         self._budget = budget
         self._cache = DynamicCache(config=model.config)
-        renamed = "cache" in inspect.signature(model.forward).parameters
-        self._with_cache = {"cache" if renamed else "past_key_values": self._cache}
         self._plain_keys: list[Tensor] = [torch.empty(0)] * ModelFingerprint.of(model.config).n_layers
         self._window = tokens[context:-1]
         self._targets = tokens[context + 1 :]
@@ -73,7 +70,7 @@ class HeldOut:
             return causal_attention(call)
 
         with torch.inference_mode(), attention_replaced(model, record):
-            model(tokens[None, :context], **self._with_cache, logits_to_keep=1)
+            model(tokens[None, :context], cache=self._cache, logits_to_keep=1)
         self._dense = self._log_probabilities(lambda call: _attend(call, self._visible(call)))
 
     @property
@@ -153,7 +150,7 @@ class HeldOut:
 
         try:
             with torch.inference_mode(), attention_replaced(self._model, with_whole_plain_key):
-                return self._model(self._window[None], **self._with_cache).logits[0]
+                return self._model(self._window[None], cache=self._cache).logits[0]
         finally:
             self._cache.crop(-(self._cache.get_seq_length() - self._plain_keys[0].shape[0]))
 

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 
+from sals.integrations.transformers.modules import attention_modules, plain_source
+
 IMPLEMENTATION = "sals_calibration"
 
 
@@ -69,7 +71,7 @@ def attention_replaced(model: PreTrainedModel, handler: Handler) -> Iterator[Non
         for attention in attention_layers(model):
             for side in ("q", "k"):
                 hook = _capture_into(captured, side)
-                stack.callback(_plain_source(attention, side).register_forward_hook(hook).remove)
+                stack.callback(plain_source(attention, side).register_forward_hook(hook).remove)
         stack.callback(model.set_attn_implementation, before)
         model.set_attn_implementation(IMPLEMENTATION)
         yield
@@ -77,21 +79,14 @@ def attention_replaced(model: PreTrainedModel, handler: Handler) -> Iterator[Non
 
 def attention_layers(model: PreTrainedModel) -> list[nn.Module]:
     """Return the attention modules of a model in layer order."""
-    layers = [
-        module for module in model.modules() if hasattr(module, "layer_idx") and hasattr(module, "q_proj")
-    ]
-    expected = model.config.get_text_config().num_hidden_layers
-    if len(layers) != expected or not all(hasattr(layer, "k_proj") for layer in layers):
+    layers = attention_modules(model)
+    missing = [layer for layer in layers if not (hasattr(layer, "q_proj") and hasattr(layer, "k_proj"))]
+    if missing:
         raise ValueError(
-            f"sals.calibrate: model must have q_proj and k_proj in each of its {expected} attention layers, "
-            f"got {len(layers)} such layers in {type(model).__name__}"
+            f"sals.calibrate: model must have q_proj and k_proj in each of its {len(layers)} attention "
+            f"layers, got {len(layers) - len(missing)} such layers in {type(model).__name__}"
         )
-    return sorted(layers, key=lambda layer: layer.layer_idx)
-
-
-def _plain_source(attention: nn.Module, side: str) -> nn.Module:
-    """Return the last module that queries or keys pass before RoPE: the norm, if any, or the projection."""
-    return getattr(attention, f"{side}_norm", None) or getattr(attention, f"{side}_proj")
+    return layers
 
 
 def _capture_into(captured: dict[str, Tensor], side: str) -> Callable[[nn.Module, Any, Tensor], None]:

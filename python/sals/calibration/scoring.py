@@ -9,14 +9,16 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
+from sals._contract import DEFAULT_BLOCK_SIZE, DEFAULT_SINK_BLOCKS, DEFAULT_TAIL_BLOCKS
+
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
     """The selection settings of a measurement; blocks of ``block_size`` tokens."""
 
-    block_size: int = 16
-    sink_blocks: int = 1
-    tail_blocks: int = 32
+    block_size: int = DEFAULT_BLOCK_SIZE
+    sink_blocks: int = DEFAULT_SINK_BLOCKS
+    tail_blocks: int = DEFAULT_TAIL_BLOCKS
 
     def num_blocks(self, seq_len: int) -> int:
         """Return the number of blocks, the partial one included."""

@@ -60,7 +60,7 @@ class Decoder:
     def forward(self, tokens: Tensor, keep: int | None = None) -> Tensor:
         """Feed tokens ``[n]`` behind what the cache holds; logits of the last ``keep`` (all by default)."""
         kept = len(tokens) if keep is None else keep
-        output = self._model(tokens[None], past_key_values=self._cache, use_cache=True, logits_to_keep=kept)
+        output = self._model(tokens[None], cache=self._cache, use_cache=True, logits_to_keep=kept)
         self._progress()
         return output.logits[0].float()
 

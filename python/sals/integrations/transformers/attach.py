@@ -31,7 +31,7 @@ from .timer import NO_TIMER, StageTimer
 
 IMPLEMENTATION = "sals"
 
-# transformers 5.24 renamed the argument; 5.23 has only the second name.
+# The second is the old name, which transformers accepts until 5.40.
 _CACHE_ARGUMENTS = ("cache", "past_key_values")
 
 
@@ -308,5 +308,5 @@ def _end_layer(module: nn.Module, *_: Any) -> None:
     """Let go of what belonged to this pass."""
     layer = attached_layers[module]
     if layer.cached is not None:
-        layer.cached.plain_key = None
+        layer.cached.plain_key = layer.cached.step = None
     layer.cached = layer.plain_query = None
