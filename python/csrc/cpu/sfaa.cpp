@@ -30,6 +30,8 @@ struct PartialMemory {
 // All that one worker needs; rows stand tightly packed, so that small problems touch little of it.
 struct WorkerMemory {
     TileTokens tile[2];
+    TileTokens* now = &tile[0];
+    TileTokens* next = &tile[1];
     QueryRows query;
     TileScratch scratch;
     PartialMemory piece, total;
@@ -123,19 +125,29 @@ private:
         return most_visible;
     }
 
-    // Tiles [begin, end), a step at a time; the next step's memory is asked for while one is computed.
-    void attend_piece(const ListRow& row, int64_t begin, int64_t end, int64_t visible, WorkerMemory& memory,
-                      const Partial& partial) const {
+    // Where the step that begins at `tile` ends: steps do not cross pieces.
+    int64_t step_end(const RowPart& part, int64_t tile) const {
         constexpr int64_t STEP = SFAA_STEP_TOKENS / SFAA_TILE_TOKENS;
-        TileTokens* now = &memory.tile[0];
-        TileTokens* next = &memory.tile[1];
-        rows_.read_tiles(row, begin, std::min<int64_t>(begin + STEP, end), visible, *now);
-        for (int64_t tile = begin; tile < end; tile += STEP) {
-            const int64_t after = tile + STEP;
-            const bool has_next = after < end;
-            if (has_next) rows_.read_tiles(row, after, std::min<int64_t>(after + STEP, end), visible, *next);
-            kernels_.attend_tile(memory.query, *now, has_next ? next : nullptr, memory.scratch, partial);
-            std::swap(now, next);
+        const int64_t left = split_.piece_tiles - (tile - part.tile_begin) % split_.piece_tiles;
+        return std::min<int64_t>(tile + std::min<int64_t>(STEP, left), part.tile_end);
+    }
+
+    void read_step(const ListRow& row, const RowPart& part, int64_t tile, int64_t visible,
+                   TileTokens& tokens) const {
+        rows_.read_tiles(row, tile, step_end(part, tile), visible, tokens);
+    }
+
+    // Tiles [begin, end) of a part, a step at a time; memory.now has the first step. While one is computed,
+    // the memory of the next is asked for, even of the next piece: a step that starts cold takes much longer.
+    void attend_piece(const ListRow& row, const RowPart& part, int64_t begin, int64_t end, int64_t visible,
+                      WorkerMemory& memory, const Partial& partial) const {
+        for (int64_t tile = begin; tile < end;) {
+            tile = step_end(part, tile);
+            const bool has_next = tile < part.tile_end;
+            if (has_next) read_step(row, part, tile, visible, *memory.next);
+            kernels_.attend_tile(memory.query, *memory.now, has_next ? memory.next : nullptr, memory.scratch,
+                                 partial);
+            std::swap(memory.now, memory.next);
         }
     }
 
@@ -146,13 +158,14 @@ private:
         const int64_t visible = load_query(row, pass, memory);
         const Partial total = memory.total.view();
         reset(total, count, head_dim);
+        if (visible > 0) read_step(row, part, part.tile_begin, visible, *memory.now);
         int64_t piece = 0;
         for (int64_t begin = part.tile_begin; begin < part.tile_end; begin += split_.piece_tiles, ++piece) {
             const int64_t end = std::min<int64_t>(begin + split_.piece_tiles, part.tile_end);
             const bool is_cut = part.slot != NOT_CUT;
             const Partial partial = is_cut ? slot(part.slot + piece, pass.begin) : memory.piece.view();
             reset(partial, count, head_dim);
-            if (visible > 0) attend_piece(row, begin, end, visible, memory, partial);
+            if (visible > 0) attend_piece(row, part, begin, end, visible, memory, partial);
             if (!is_cut) kernels_.merge(count, head_dim, partial, total);
         }
         if (part.slot == NOT_CUT) finish(row, pass, total, memory);
