@@ -32,6 +32,7 @@ struct WorkerMemory {
     TileTokens tile[2];
     TileTokens* now = &tile[0];
     TileTokens* next = &tile[1];
+    RowPart following;  // the part after the one in work; empty after the last
     QueryRows query;
     TileScratch scratch;
     PartialMemory piece, total;
@@ -143,12 +144,22 @@ private:
                       WorkerMemory& memory, const Partial& partial) const {
         for (int64_t tile = begin; tile < end;) {
             tile = step_end(part, tile);
-            const bool has_next = tile < part.tile_end;
-            if (has_next) read_step(row, part, tile, visible, *memory.next);
-            kernels_.attend_tile(memory.query, *memory.now, has_next ? memory.next : nullptr, memory.scratch,
-                                 partial);
+            if (tile < part.tile_end) {
+                read_step(row, part, tile, visible, *memory.next);
+            } else {
+                read_following(memory.following, *memory.next);
+            }
+            kernels_.attend_tile(memory.query, *memory.now, *memory.next, memory.scratch, partial);
             std::swap(memory.now, memory.next);
         }
+    }
+
+    // What the worker's next part is likely to begin with; that part reads its own list again.
+    void read_following(const RowPart& part, TileTokens& tokens) const {
+        tokens.stretch_count = 0;
+        if (part.tile_begin >= part.tile_end) return;
+        const ListRow row = rows_.list_row(part.row);
+        read_step(row, part, part.tile_begin, rows_.visible(row.first_token + row.tokens - 1), tokens);
     }
 
     void attend_part(const RowPart& part, Pass pass, WorkerMemory& memory) const {
@@ -189,8 +200,11 @@ private:
         const std::unique_ptr<WorkerMemory> memory(new WorkerMemory);
         WorkerParts parts(split_, worker);
         RowPart part{};
-        while (parts.next(part)) {
+        for (bool has_part = parts.next(part); has_part;) {
+            memory->following = {};
+            has_part = parts.next(memory->following);
             for_each_pass([&](Pass pass) { attend_part(part, pass, *memory); });
+            part = memory->following;
         }
     }
 

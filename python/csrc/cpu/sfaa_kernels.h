@@ -71,8 +71,8 @@ struct TileScratch {
 struct SfaaKernels {
     // query [count, head_dim] fp32 -> codes, factor and poison; channel_scale [head_dim] or null.
     void (*quantize_query)(const float* query, const float* channel_scale, float scale, QueryRows& rows);
-    // Adds the tokens of `tile` to `partial`, and asks for the memory of `next` (or null).
-    void (*attend_tile)(const QueryRows& rows, const TileTokens& tile, const TileTokens* next,
+    // Adds the tokens of `tile` to `partial`, and asks for the memory of `next`.
+    void (*attend_tile)(const QueryRows& rows, const TileTokens& tile, const TileTokens& next,
                         TileScratch& scratch, const Partial& partial);
     void (*merge)(int32_t rows, int32_t head_dim, const Partial& later, const Partial& into);
     // out [rows, head_dim], which may be the accumulator; lse [rows] or null.

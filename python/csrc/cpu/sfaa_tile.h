@@ -140,10 +140,9 @@ inline void attend_block(const QueryRows& rows, int32_t begin, const TileTokens&
     merge_tile(stats, begin, count, head_dim, scratch.products, partial);
 }
 
-inline void attend_tile(const QueryRows& rows, const TileTokens& tile, const TileTokens* next,
+inline void attend_tile(const QueryRows& rows, const TileTokens& tile, const TileTokens& next,
                         TileScratch& scratch, const Partial& partial) {
-    LineQueue lines = {};
-    if (next != nullptr) lines = {{}, next->stretch, next->stretch + next->stretch_count};
+    LineQueue lines = {{}, next.stretch, next.stretch + next.stretch_count};
     pack_tile(tile, rows.head_dim, scratch);
     for (int32_t begin = 0; begin < rows.count; begin += BLOCK_ROWS) {
         attend_block(rows, begin, tile, scratch, partial, lines);
