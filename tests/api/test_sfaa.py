@@ -14,7 +14,7 @@ import builders
 import operators
 from cases import CORNER, CORRECTNESS, LAYOUTS, Case
 from operators import ops
-from sals._contract import MAX_CORES, PLAN_FIELDS
+from sals._contract import INVALID_BLOCK, MAX_CORES, PLAN_FIELDS
 from sals.reference import layouts, sfaa_exact, sfaa_fp16_residual, sfaa_two_term
 from sals.reference.plan import PlanView, sfaa_by_plan
 from tolerance import (
@@ -298,6 +298,17 @@ def test_batch_slices_change_nothing_without_a_plan():
         one = slice(request, request + 1)
         alone = operators.sfaa(operators.request_slice(inputs, request), block_ids[one])
         assert_bits_equal(alone, [result[one] for result in expected], f"request {request}")
+
+
+@pytest.mark.parametrize("shared_list", [False, True])
+def test_the_width_of_a_list_changes_nothing(shared_list):
+    """A longer neighbour widens every list of the batch; what it adds to a row is -1."""
+    case = Case("wide", seq_lens=(20_000,), n_kv=1, s_q=40 if shared_list else 1, shared_list=shared_list)
+    inputs = builders.build(case, seed=56)
+    block_ids = builders.all_blocks(inputs)
+    padding = np.full((*block_ids.shape[:-1], 6000), INVALID_BLOCK, block_ids.dtype)
+    wide = np.concatenate([block_ids, padding], axis=-1)
+    assert_bits_equal(operators.sfaa(inputs, wide), operators.sfaa(inputs, block_ids))
 
 
 @pytest.mark.parametrize("num_cores", [None, 1, 7, 64])

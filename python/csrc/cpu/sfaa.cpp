@@ -32,7 +32,7 @@ struct WorkerMemory {
     TileTokens tile[2];
     TileTokens* now = &tile[0];
     TileTokens* next = &tile[1];
-    RowPart following;  // the part after the one in work; empty after the last
+    RowPart following{};  // the part after the one in work; empty after the last
     QueryRows query;
     TileScratch scratch;
     PartialMemory piece, total;
@@ -60,9 +60,10 @@ public:
         : problem_(problem), tensors_(tensors), out_(out), lse_(lse), rows_(problem, tensors) {}
 
     void run(const Workers& workers) {
+        query_rows_ = problem_.group * (problem_.shared_list() ? problem_.axis.s_q : 1);
+        if (tensors_.plan == nullptr && query_rows_ > PASS_ROWS) return run_passes(workers);
         split_ = tensors_.plan != nullptr ? split_by_plan(*tensors_.plan, rows_, problem_.rows())
                                           : split_rows(problem_, rows_, workers.count);
-        query_rows_ = problem_.group * (problem_.shared_list() ? problem_.axis.s_q : 1);
         slots_.reset(new float[split_.slots * slot_floats()]);
         for_each(workers, split_.workers(), [this](int64_t worker) { work(worker); });
         const auto cut_rows = static_cast<int64_t>(split_.cut_rows.size());
@@ -70,6 +71,23 @@ public:
     }
 
 private:
+    // Rows of many query rows are divided by passes, so that no partial result has to be stored.
+    void run_passes(const Workers& workers) {
+        split_.tiles = rows_.tiles();
+        split_.piece_tiles = PIECE_TILES;
+        const int64_t passes = ceil_div(query_rows_, int64_t{PASS_ROWS});
+        const int64_t units = problem_.rows() * passes;
+        const int64_t used = std::min(units, workers.count);
+        for_each(workers, used, [&](int64_t worker) {
+            const std::unique_ptr<WorkerMemory> memory(new WorkerMemory);
+            for (int64_t unit = units * worker / used; unit < units * (worker + 1) / used; ++unit) {
+                const int64_t begin = unit % passes * PASS_ROWS;
+                const Pass pass = {begin, std::min<int64_t>(PASS_ROWS, query_rows_ - begin)};
+                attend_part({unit / passes, 0, split_.tiles, NOT_CUT}, pass, *memory);
+            }
+        });
+    }
+
     static void for_each(const Workers& workers, int64_t count, const std::function<void(int64_t)>& f) {
         if (count > 1) {
             workers.run(count, f);

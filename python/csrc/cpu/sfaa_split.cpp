@@ -6,9 +6,6 @@
 namespace sals::cpu {
 namespace {
 
-constexpr int64_t MIN_PIECE_TILES = 16;  // a whole number of steps
-constexpr int64_t MAX_ROW_PIECES = 16;
-
 // Costs in tokens of a row of four query heads (some 20 ns each): reading an empty tile, starting a row, and
 // the least for which waking another thread pays.
 constexpr int64_t TILE_COST = 2;
@@ -87,9 +84,7 @@ bool WorkerParts::next(RowPart& part) {
 SfaaSplit split_rows(const SfaaProblem& problem, const SfaaRows& rows, int64_t workers) {
     SfaaSplit split;
     split.tiles = rows.tiles();
-    constexpr int64_t STEP_TILES = SFAA_STEP_TOKENS / SFAA_TILE_TOKENS;
-    const int64_t share = ceil_div(ceil_div(split.tiles, MAX_ROW_PIECES), STEP_TILES) * STEP_TILES;
-    split.piece_tiles = std::max<int64_t>(MIN_PIECE_TILES, share);
+    split.piece_tiles = PIECE_TILES;
     const int64_t num_rows = problem.rows();
     std::vector<int64_t> cost_before(num_rows + 1, 0);
     for (int64_t row = 0; row < num_rows; ++row) {

@@ -12,6 +12,10 @@ namespace sals::cpu {
 
 inline constexpr int64_t NOT_CUT = -1;
 
+// Pieces of a constant length: where a row is cut then depends neither on its neighbours nor on the width of
+// its list. A whole number of steps.
+inline constexpr int64_t PIECE_TILES = 32;
+
 struct Boundary {
     int64_t row;
     int64_t tile;
@@ -54,7 +58,7 @@ private:
     int64_t slot_;
 };
 
-// Pieces of at least 8 tiles, at most 16 pieces a row; workers balanced by selected_lens.
+// Pieces of PIECE_TILES; workers balanced by selected_lens.
 SfaaSplit split_rows(const SfaaProblem& problem, const SfaaRows& rows, int64_t workers);
 
 // One worker for each core of the plan; pieces are the parts of rows that cores have.
