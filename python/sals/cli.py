@@ -42,4 +42,7 @@ def demo(
         raise typer.BadParameter(
             f"{error.name} must be installed for the demo. Run: pip install 'sals[demo]'"
         ) from error
-    run.run_demo(run.options_for(text, model, calibration, quick, dtype, plot))
+    try:
+        run.run_demo(run.options_for(text, model, calibration, quick, dtype, plot))
+    except (ValueError, FileNotFoundError) as error:
+        raise typer.BadParameter(str(error)) from error

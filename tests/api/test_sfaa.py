@@ -246,6 +246,29 @@ def test_a_nan_scale_spoils_what_reads_it_only(static_scales, which):
     np.testing.assert_array_equal(out[kept], clean[0][kept])
 
 
+@pytest.mark.sanitize
+@pytest.mark.parametrize("length", [1, 2, 9, 16, 129])
+@pytest.mark.parametrize("spoilt", ["every key", "newest key"])
+def test_a_key_scale_that_is_not_finite_shows(length, spoilt):
+    inputs = builders.build(Case("nan-keys", static_scales=False, seq_lens=(length,), n_kv=1), seed=57)
+    ids = builders.all_blocks(inputs)
+    page, offset = divmod(length - 1, inputs.case.page_size)
+    inputs.key_scale[inputs.block_table[0, page], 0, offset] = np.nan
+    if spoilt == "every key":
+        inputs.key_scale[:] = np.nan
+    out, lse = operators.sfaa(inputs, ids)
+    assert np.isnan(out).all() and np.isnan(lse).all()
+
+
+@pytest.mark.sanitize
+def test_a_query_that_overflows_shows():
+    inputs = builders.build(Case("overflow", seq_lens=(40,), dtype="float32"), seed=58)
+    inputs.query[0, 0, 3] = 1e38
+    inputs.scale = 1e6
+    out, _ = operators.sfaa(inputs, builders.all_blocks(inputs))
+    assert np.isnan(out[0, 0, 3]).all() and np.isfinite(np.delete(out[0, 0], 3, axis=0)).all()
+
+
 def test_scales_of_tokens_that_are_not_seen_are_not_read():
     """The builders put NaN there; a partial last block reads only its visible tokens."""
     case = Case("unseen", seq_lens=(17, 33, 1), static_scales=False, page_size=16, s_q=2)

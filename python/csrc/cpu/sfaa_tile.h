@@ -25,11 +25,17 @@ struct RowStats {
     float maximum, row_sum, exp_sum, output_factor;
 };
 
-// Logits in place of the dots of the first term; returns their maximum.
-SALS_INLINE float row_logits(const QueryRows& rows, int32_t r, const TileTokens& tile, int32_t* dots) {
+struct RowMaximum {
+    float maximum;
+    float poison;  // 0, or NaN if a token that the row sees has no finite logit
+};
+
+// Logits in place of the dots of the first term.
+SALS_INLINE RowMaximum row_logits(const QueryRows& rows, int32_t r, const TileTokens& tile, int32_t* dots) {
     const F32x16 factor = broadcast(rows.factor[r]);
     const bool all_seen = rows.visible[r] > tile.last_position;
-    F32x16 largest = broadcast(NOTHING);
+    const F32x16 zero = broadcast(0.0F);
+    F32x16 largest = broadcast(NOTHING), poison = zero;
     for (int32_t i = 0; i < tile.padded_count; i += LANES) {
         F32x16 logit = joined(to_f32(load(dots + i)), to_f32(load(dots + TILE + i))) * factor;
         if (!rows.static_scales) logit = logit * load(tile.key_scale + i);
@@ -43,8 +49,9 @@ SALS_INLINE float row_logits(const QueryRows& rows, int32_t r, const TileTokens&
         }
         store(dots + i, bits_of(logit));
         largest = max(largest, logit);
+        if (!rows.static_scales) poison = poison + max(zero, logit) * zero;  // max takes a NaN on its right
     }
-    return max_lane(largest);
+    return {max_lane(largest), rows.static_scales ? 0.0F : sum(poison)};
 }
 
 // Per-token value scales join the quantised weights, which are then split anew by their own maximum. Returns
@@ -70,10 +77,13 @@ inline float fold_value_scale(float* weights, const int32_t* logits, const TileT
 // products are, and cancel in the end. The split has a loop of its own: the fewer dependent steps a loop has,
 // the more of its iterations a processor overlaps.
 SALS_INLINE RowStats row_weights(const QueryRows& rows, int32_t r, const TileTokens& tile,
-                                 const int32_t* logits, float maximum, int8_t* codes, int32_t* sums) {
-    if (maximum == NOTHING) {
+                                 const int32_t* logits, RowMaximum of_row, int8_t* codes, int32_t* sums) {
+    const bool is_spoilt = of_row.poison != 0.0F;
+    const float maximum = of_row.maximum;
+    if (maximum == NOTHING || is_spoilt) {
         std::memset(codes, 0, TERMS * TILE);
         sums[0] = sums[1] = 0;
+        if (is_spoilt) return {0.0F, 1.0F, of_row.poison, 0.0F};
         return {NOTHING, 0.0F, 0.0F, 0.0F};
     }
     alignas(64) float weights[TILE];
@@ -124,7 +134,7 @@ inline void attend_block(const QueryRows& rows, int32_t begin, const TileTokens&
     multiply(query, count * TERMS, {scratch.keys, TILE, head_dim / DEPTH_STEP}, tile.padded_count,
              scratch.dots, TILE, lines);
     constexpr int32_t ROW_WORDS = TERMS * TILE;
-    float maximum[BLOCK_ROWS];
+    RowMaximum maximum[BLOCK_ROWS];
     for (int32_t i = 0; i < count; ++i) {
         maximum[i] = row_logits(rows, begin + i, tile, scratch.dots + i * ROW_WORDS);
     }

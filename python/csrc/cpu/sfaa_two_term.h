@@ -72,7 +72,9 @@ inline void quantize_query(const float* query, const float* channel_scale, float
         for (int32_t i = 0; i < head_dim && !finite; i += LANES) store(scaled + i, broadcast(0.0F));
         int8_t* codes = rows.codes + r * TERMS * head_dim;
         store_split(scaled, head_dim, unit_factor(amax), codes, codes + head_dim, rows.code_sum + r * TERMS);
-        rows.factor[r] = amax / FIRST_TERM * scale;
+        const float factor = amax / FIRST_TERM * scale;
+        rows.poison[r] += factor - factor;
+        rows.factor[r] = factor - factor == 0.0F ? factor : 0.0F;
     }
 }
 

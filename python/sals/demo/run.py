@@ -20,6 +20,7 @@ from rich.progress import (
 )
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils.logging import disable_progress_bar
 
 from sals.calibration import Calibration, CalibrationOptions, calibrate
 from sals.integrations.transformers import attach
@@ -79,6 +80,7 @@ def run_demo(options: DemoOptions) -> None:
         If the text or the model is not there.
     """
     console = Console()
+    disable_progress_bar()
     with _progress(console) as progress:
         model, tokenizer, tokens = _load(options, progress)
         limit = model.config.get_text_config().max_position_embeddings
@@ -120,6 +122,13 @@ def _fitted(options: DemoOptions, limit: int, console: Console) -> DemoOptions:
     most = limit - options.scored - options.steps
     if options.context <= most:
         return options
+    budget = options.study.budget
+    least = (budget.sink_blocks + budget.tail_blocks + 1) * budget.block_size
+    if most < least:
+        raise ValueError(
+            f"sals demo: model must read at least {least + options.scored + options.steps:,} tokens, "
+            f"got {limit:,}"
+        )
     console.print(f"The model reads {limit:,} tokens: the context is shortened to {most:,}.")
     study = dataclasses.replace(options.study, context=min(options.study.context, most))
     return dataclasses.replace(options, context=most, study=study)
