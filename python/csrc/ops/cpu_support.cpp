@@ -6,6 +6,10 @@
 
 #include <cstring>
 
+#if !defined(INTRA_OP_PARALLEL)
+#error "at::parallel_for would run on one thread: compile this file with OpenMP"
+#endif
+
 namespace sals::ops {
 
 cpu::Workers aten_workers() {
