@@ -22,6 +22,11 @@ from sals import huge_pages
 from sals.selection import Selection
 
 N_KV, GROUP, HEAD_DIM, RANK, PAGE_SIZE = 8, 4, 128, 64, 128
+PAGE_HEAD = """# Benchmark results
+
+Written by `make bench`; [benchmarks.md](benchmarks.md) says what the figures mean.
+
+"""
 DEFAULT_TOKENS = (2048, 4096, 8192, 16384, 32768, 65536, 131072)
 INDEX_BYTES = RANK // 2 + 4  # per token and head: int4 codes and a float32 scale
 KV_BYTES = 2 * HEAD_DIM  # per listed token and head: int8 key and value
@@ -170,7 +175,7 @@ def main() -> None:
                     if name.startswith("dense"):
                         print(f"    {name}: {taken * 1e3:.2f} ms")
     if options.markdown:
-        options.markdown.write_text("\n".join(lines) + "\n")
+        options.markdown.write_text(PAGE_HEAD + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -71,24 +71,36 @@ def print_calibration(console: Console, calibration: Calibration) -> None:
 def print_results(
     console: Console, results: Sequence[Decoded], qualities: Sequence[Quality], context: int
 ) -> None:
-    """Show the comparison as one table."""
-    title = f"Decoding behind {context:,} tokens, measured on CPU with {torch.get_num_threads()} threads"
-    table = Table(title=title, title_justify="left")
-    headers = ["", "perplexity", "KL to dense", "mass kept", "KV bytes/token", "MB read/step", "ms/token"]
-    for header in [*headers, *STAGES]:
+    """Show quality and memory, and time by stage, as two tables."""
+    console.print(_quality_table(results, qualities, context))
+    console.print(
+        "mass kept: share of dense attention in the chosen blocks. stored: cache bytes of one token in all "
+        "layers, index included. read: what one decode step reads of cache and index.\n"
+    )
+    console.print(_time_table(results))
+    console.print("ms/token: the median step. The stages are means; they sum to the mean step.\n")
+
+
+def _quality_table(results: Sequence[Decoded], qualities: Sequence[Quality], context: int) -> Table:
+    table = Table(title=f"Quality and memory behind {context:,} tokens", title_justify="left")
+    for header in ("", "perplexity", "KL to dense", "mass kept", "stored", "read"):
         table.add_column(header, justify="right" if header else "left")
     for result, q in zip(results, qualities, strict=True):
-        stages = [f"{result.stages[s] * 1e3:.1f}" if s in result.stages else "-" for s in STAGES]
         kl = "-" if result is results[0] else f"{q.kl:.4f} ± {q.kl_error:.4f}"
-        table.add_row(
-            result.name, f"{q.perplexity:.3f}", kl, f"{result.mass:.3f}", f"{result.stored_bytes:,}",
-            f"{result.read_bytes / 1e6:.1f}", f"{result.step_seconds * 1e3:.1f}", *stages,
-        )  # fmt: skip
-    console.print(table)
-    console.print(
-        "ms/token is the median step; the stages are means and sum to the mean step. 'KV bytes/token' is what"
-        " the cache stores of a token (index included), 'MB read/step' what one step reads of it.\n"
-    )
+        memory = f"{result.stored_bytes:,} B", f"{result.read_bytes / 1e6:.1f} MB"
+        table.add_row(result.name, f"{q.perplexity:.3f}", kl, f"{result.mass:.3f}", *memory)
+    return table
+
+
+def _time_table(results: Sequence[Decoded]) -> Table:
+    title = f"Time per token, measured on CPU with {torch.get_num_threads()} threads, in ms"
+    table = Table(title=title, title_justify="left")
+    for header in ("", "ms/token", *STAGES):
+        table.add_column(header, justify="right" if header else "left")
+    for result in results:
+        stages = [f"{result.stages[stage] * 1e3:.1f}" if stage in result.stages else "-" for stage in STAGES]
+        table.add_row(result.name, f"{result.step_seconds * 1e3:.1f}", *stages)
+    return table
 
 
 def print_continuations(
@@ -117,7 +129,8 @@ def save_plot(path: Path, results: Sequence[Decoded], qualities: Sequence[Qualit
         times.bar(names, heights, bottom=bottom, label=stage, color=COLORS[stage])
         bottom = [b + h for b, h in zip(bottom, heights, strict=True)]
     times.set(title="Time per token", ylabel="ms (mean step)")
-    times.legend()
+    times.set_ylim(top=1.35 * max(bottom))
+    times.legend(ncols=3, loc="upper center", fontsize="small")
     memory.bar(names, [result.read_bytes / 1e6 for result in results], color=COLORS["select"])
     memory.set(title="KV and index read per token", ylabel="MB")
     sparse = slice(1, None)
