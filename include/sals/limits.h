@@ -25,7 +25,7 @@ inline constexpr int64_t DEFAULT_TAIL_BLOCKS = 32;
 
 // Work quanta. A tile of the indexer is a whole number of blocks. A tile of the attention is a range of slots
 // of a list row (slot = place in the list * block_size + token of the block); a block of 128 spans two.
-inline constexpr int64_t QSI_TILE_TOKENS = 512;  // scored tokens
+inline constexpr int64_t QSI_TILE_TOKENS = 128;  // scored tokens
 inline constexpr int64_t SFAA_TILE_TOKENS = 64;  // slots of a list row
 inline constexpr int64_t SFAA_STEP_TOKENS =
     128;  // slots whose weights the CPU and the reference split together

@@ -149,11 +149,11 @@ def test_a_view_reads_a_tensor() -> None:
 
 def test_table() -> None:
     """Row 0 has 40 tiles for 4 cores; the last core also has the short row."""
-    tokens = np.array([20480, 100])
+    tokens = np.array([5120, 100])
     view = PlanView(_core.plan_rows(PLAN_OP_QSI, num_cores=4, heads=1, tokens=tokens, query_rows=1))
     lines = view.as_table(tokens).splitlines()
-    assert lines[0] == "qsi plan: 2 rows, tiles of 512 tokens, 4 of 4 cores busy, rows cut: 1"
-    assert lines[1].startswith("core  0") and lines[1].endswith("row 0 tiles 0 to 9")
-    assert lines[4].endswith("row 0 tiles 30 to the last, row 1")
+    assert lines[0] == "qsi plan: 2 rows, tiles of 128 tokens, 4 of 4 cores busy, rows cut: 1"
+    assert lines[1].startswith("core  0") and lines[1].endswith("row 0 tiles 0 to 10")
+    assert lines[4].endswith("row 0 tiles 33 to the last, row 1")
     assert lines[5] == "row 0 is merged from 4 parts, slots 0 to 3"
     assert "cycles" not in view.as_table()
