@@ -31,6 +31,7 @@ inline constexpr int64_t SFAA_STEP_TOKENS =
     128;  // slots whose weights the CPU and the reference split together
 inline constexpr int64_t MERGE_SLICE_ROWS = 8;  // query rows of one unit of the flash-decoding merge
 
+inline constexpr int64_t MAX_HEAD_DIM = 256;
 inline constexpr int64_t RANK_MULTIPLE = 8;  // eight int4 values fill one int32 word
 inline constexpr int64_t MAX_RANK = 256;
 
@@ -45,12 +46,12 @@ SALS_HD bool is_supported_rank(int64_t rank) {
 
 SALS_HD bool is_supported_head_dim(int64_t head_dim) {
     return head_dim == 64 || head_dim == 80 || head_dim == 96 || head_dim == 128 || head_dim == 192 ||
-           head_dim == 256;
+           head_dim == MAX_HEAD_DIM;
 }
 
 // The head_dim a cache row really has on the device: 64, 128 or 256. Extra channels hold zeros.
 SALS_HD int64_t padded_head_dim(int64_t head_dim) {
-    return head_dim <= 64 ? 64 : head_dim <= 128 ? 128 : 256;
+    return head_dim <= 64 ? 64 : head_dim <= 128 ? 128 : MAX_HEAD_DIM;
 }
 
 template <class Int>

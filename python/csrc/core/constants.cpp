@@ -81,6 +81,7 @@ void export_constants(py::module_& module) {
     SALS_CONSTANT(SFAA_TILE_TOKENS);
     SALS_CONSTANT(MERGE_SLICE_ROWS);
     SALS_CONSTANT(RANK_MULTIPLE);
+    SALS_CONSTANT(MAX_HEAD_DIM);
     SALS_CONSTANT(MAX_RANK);
     SALS_CONSTANT(PLANE_BYTES);
     SALS_CONSTANT(INT4_PER_WORD);
@@ -100,7 +101,7 @@ void export_constants(py::module_& module) {
     constants["QUERY_LAYOUTS"] = numbers_by_name(QUERY_LAYOUTS);
     constants["SELECTION_ORDERS"] = numbers_by_name(SELECTION_ORDERS);
     constants["BLOCK_SIZES"] = supported_values(is_supported_block_size, MAX_BLOCK_SIZE);
-    constants["HEAD_DIMS"] = supported_values(is_supported_head_dim, padded_head_dim(INT32_MAX));
+    constants["HEAD_DIMS"] = supported_values(is_supported_head_dim, MAX_HEAD_DIM);
     constants["PLAN_FIELDS"] = plan_fields();
     module.attr("constants") = constants;
 }

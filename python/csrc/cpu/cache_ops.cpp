@@ -15,7 +15,6 @@ namespace {
 
 constexpr int64_t MAX_WORDS = MAX_RANK / INT4_PER_WORD;
 constexpr int64_t SLICE_TOKENS = 16;  // of a query, for one task
-constexpr int64_t MAX_HEAD_DIM = 256;
 constexpr float INT8_LOWEST = -128.0F;
 constexpr float INT8_HIGHEST = 127.0F;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// int8_dot.h - exact int8 matrix products of one tile of tokens. Both products of attention have one form:
+// int8_dot.h - exact int8 matrix products of one step of tokens. Both products of attention have one form:
 //     out[row][column] = sum over depth of a[row][depth] * b[depth][column]
 // with b packed as words of four consecutive depths. For q K^T a column is a token and depth the channel, for
 // P V a column is a channel and depth the token. Each instruction set implements
@@ -41,7 +41,7 @@ struct PackedWords {
     int32_t depth_steps;
 };
 
-// Cache lines of the next tile. Products ask for two of them in each depth step: about as fast as memory
+// Cache lines of the next step. Products ask for two of them in each depth step: about as fast as memory
 // delivers, where asking for all at once would wait.
 struct LineQueue {
     Stretch now;

@@ -29,12 +29,12 @@ struct PartialMemory {
 
 // All that one worker needs; rows stand tightly packed, so that small problems touch little of it.
 struct WorkerMemory {
-    TileTokens tile[2];
-    TileTokens* now = &tile[0];
-    TileTokens* next = &tile[1];
+    StepTokens step[2];
+    StepTokens* now = &step[0];
+    StepTokens* next = &step[1];
     RowPart following{};  // the part after the one in work; empty after the last
     QueryRows query;
-    TileScratch scratch;
+    StepScratch scratch;
     PartialMemory piece, total;
     alignas(64) float floats[PASS_ROWS * MAX_HEAD_DIM];  // the query of a pass
     float lse[PASS_ROWS];
@@ -146,13 +146,13 @@ private:
 
     // Where the step that begins at `tile` ends: steps do not cross pieces.
     int64_t step_end(const RowPart& part, int64_t tile) const {
-        constexpr int64_t STEP = SFAA_STEP_TOKENS / SFAA_TILE_TOKENS;
+        constexpr int64_t STEP_TILES = SFAA_STEP_TOKENS / SFAA_TILE_TOKENS;
         const int64_t left = split_.piece_tiles - (tile - part.tile_begin) % split_.piece_tiles;
-        return std::min<int64_t>(tile + std::min<int64_t>(STEP, left), part.tile_end);
+        return std::min<int64_t>(tile + std::min<int64_t>(STEP_TILES, left), part.tile_end);
     }
 
     void read_step(const ListRow& row, const RowPart& part, int64_t tile, int64_t visible,
-                   TileTokens& tokens) const {
+                   StepTokens& tokens) const {
         rows_.read_tiles(row, tile, step_end(part, tile), visible, tokens);
     }
 
@@ -167,13 +167,13 @@ private:
             } else {
                 read_following(memory.following, *memory.next);
             }
-            kernels_.attend_tile(memory.query, *memory.now, *memory.next, memory.scratch, partial);
+            kernels_.attend_step(memory.query, *memory.now, *memory.next, memory.scratch, partial);
             std::swap(memory.now, memory.next);
         }
     }
 
     // What the worker's next part is likely to begin with; that part reads its own list again.
-    void read_following(const RowPart& part, TileTokens& tokens) const {
+    void read_following(const RowPart& part, StepTokens& tokens) const {
         tokens.stretch_count = 0;
         if (part.tile_begin >= part.tile_end) return;
         const ListRow row = rows_.list_row(part.row);

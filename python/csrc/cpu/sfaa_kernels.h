@@ -10,12 +10,11 @@
 
 namespace sals::cpu {
 
-inline constexpr int32_t TILE = SFAA_STEP_TOKENS;
-inline constexpr int32_t MAX_HEAD_DIM = 256;
+inline constexpr int32_t STEP = SFAA_STEP_TOKENS;
 inline constexpr int32_t PASS_ROWS = 64;  // query rows that go through a list together
 inline constexpr int32_t BLOCK_ROWS = 4;  // of which so many are in work at once
 inline constexpr int32_t CACHE_LINE = 64;
-inline constexpr int32_t MAX_TILE_STRETCHES = 2 * TILE;  // a key and a value row for each token
+inline constexpr int32_t MAX_TILE_STRETCHES = 2 * STEP;  // a key and a value row for each token
 inline constexpr int32_t TERMS = 2;                      // int8 rows that stand for one float row
 
 // Whole cache lines that follow each other.
@@ -24,18 +23,18 @@ struct Stretch {
     const int8_t* end;
 };
 
-// The tokens of a tile that any row sees, in list order without gaps, filled up to a multiple of 16 by
+// The tokens of a step that any row sees, in list order without gaps, filled up to a multiple of 16 by
 // repeating the last one.
-struct TileTokens {
+struct StepTokens {
     int32_t count;
     int32_t padded_count;
     int32_t last_position;  // the largest
     int64_t plane_stride;
-    const int8_t* key[TILE];
-    const int8_t* value[TILE];
-    int32_t position[TILE];
-    float key_scale[TILE];  // per-token scales only
-    float value_scale[TILE];
+    const int8_t* key[STEP];
+    const int8_t* value[STEP];
+    int32_t position[STEP];
+    float key_scale[STEP];  // per-token scales only
+    float value_scale[STEP];
     int32_t stretch_count;
     Stretch stretch[MAX_TILE_STRETCHES];  // memory of the rows, to be asked for ahead of use
 };
@@ -60,20 +59,20 @@ struct Partial {
     float* accumulator;  // [rows, head_dim] sum of weighted value codes
 };
 
-struct TileScratch {
-    alignas(64) int32_t keys[MAX_HEAD_DIM / 4 * TILE];
-    alignas(64) int32_t values[TILE / 4 * MAX_HEAD_DIM];
-    alignas(64) int32_t dots[BLOCK_ROWS * TERMS * TILE];
+struct StepScratch {
+    alignas(64) int32_t keys[MAX_HEAD_DIM / 4 * STEP];
+    alignas(64) int32_t values[STEP / 4 * MAX_HEAD_DIM];
+    alignas(64) int32_t dots[BLOCK_ROWS * TERMS * STEP];
     alignas(64) int32_t products[BLOCK_ROWS * TERMS * MAX_HEAD_DIM];
-    alignas(64) int8_t weights[BLOCK_ROWS * TERMS * TILE];
+    alignas(64) int8_t weights[BLOCK_ROWS * TERMS * STEP];
 };
 
 struct SfaaKernels {
     // query [count, head_dim] fp32 -> codes, factor and poison; channel_scale [head_dim] or null.
     void (*quantize_query)(const float* query, const float* channel_scale, float scale, QueryRows& rows);
-    // Adds the tokens of `tile` to `partial`, and asks for the memory of `next`.
-    void (*attend_tile)(const QueryRows& rows, const TileTokens& tile, const TileTokens& next,
-                        TileScratch& scratch, const Partial& partial);
+    // Adds the tokens of `step` to `partial`, and asks for the memory of `next`.
+    void (*attend_step)(const QueryRows& rows, const StepTokens& step, const StepTokens& next,
+                        StepScratch& scratch, const Partial& partial);
     void (*merge)(int32_t rows, int32_t head_dim, const Partial& later, const Partial& into);
     // out [rows, head_dim], which may be the accumulator; lse [rows] or null.
     void (*finish)(int32_t rows, int32_t head_dim, const Partial& partial, const float* channel_scale,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define SALS_TARGET portable
-#include "cpu/sfaa_tile.h"
+#include "cpu/sfaa_step.h"
 
 namespace sals::cpu {
 

@@ -68,7 +68,7 @@ SfaaRows::Run SfaaRows::find_run(const ListRow& row, int64_t position) const {
     return run;
 }
 
-void SfaaRows::append(const Run& run, int64_t count, TileTokens& tokens) {
+void SfaaRows::append(const Run& run, int64_t count, StepTokens& tokens) {
     const int64_t begin = tokens.count;
     for (int64_t i = 0; i < count; ++i) tokens.key[begin + i] = run.key + i * run.token_stride;
     for (int64_t i = 0; i < count; ++i) tokens.value[begin + i] = run.value + i * run.token_stride;
@@ -79,13 +79,13 @@ void SfaaRows::append(const Run& run, int64_t count, TileTokens& tokens) {
 }
 
 // The cache lines of contiguous memory.
-static void append_stretch(const int8_t* begin, int64_t bytes, TileTokens& tokens) {
+static void append_stretch(const int8_t* begin, int64_t bytes, StepTokens& tokens) {
     const int8_t* line = begin - reinterpret_cast<uintptr_t>(begin) % CACHE_LINE;
     tokens.stretch[tokens.stretch_count++] = {line, begin + bytes};
 }
 
 void SfaaRows::append_stretches(const int8_t* rows, int64_t token_stride, int64_t count,
-                                TileTokens& tokens) const {
+                                StepTokens& tokens) const {
     const int64_t row_bytes = problem_.cache.row_bytes;
     if (token_stride == row_bytes) {
         append_stretch(rows, count * row_bytes, tokens);
@@ -98,7 +98,7 @@ void SfaaRows::append_stretches(const int8_t* rows, int64_t token_stride, int64_
     }
 }
 
-void SfaaRows::append_scales(const ListRow& row, const Run& run, int64_t count, TileTokens& tokens) const {
+void SfaaRows::append_scales(const ListRow& row, const Run& run, int64_t count, StepTokens& tokens) const {
     const ScaleGeometry scale = scale_geometry(problem_.cache, run.page, row.head);
     const int64_t begin = tokens.count;
     for (int64_t i = 0; i < count; ++i) {
@@ -109,8 +109,8 @@ void SfaaRows::append_scales(const ListRow& row, const Run& run, int64_t count, 
 }
 
 void SfaaRows::read_tiles(const ListRow& row, int64_t begin, int64_t end, int64_t visible,
-                          TileTokens& tokens) const {
-    constexpr int64_t STEP = 16;
+                          StepTokens& tokens) const {
+    constexpr int64_t LANES = 16;
     const int64_t block_size = problem_.block_size;
     const int64_t end_slot = std::min<int64_t>(end * SFAA_TILE_TOKENS, problem_.width * block_size);
     tokens.count = 0;
@@ -129,7 +129,7 @@ void SfaaRows::read_tiles(const ListRow& row, int64_t begin, int64_t end, int64_
         append_stretches(run.key, run.token_stride, count, tokens);
         append_stretches(run.value, run.token_stride, count, tokens);
     }
-    tokens.padded_count = static_cast<int32_t>(ceil_div(int64_t{tokens.count}, STEP) * STEP);
+    tokens.padded_count = static_cast<int32_t>(ceil_div(int64_t{tokens.count}, LANES) * LANES);
     for (int32_t i = tokens.count; i < tokens.padded_count; ++i) {
         tokens.key[i] = tokens.key[tokens.count - 1];
         tokens.value[i] = tokens.value[tokens.count - 1];

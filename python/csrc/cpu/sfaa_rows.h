@@ -33,14 +33,14 @@ public:
 
     // Tokens below `visible` of tiles [begin, end), at most a step; scales are read if they are per token.
     void read_tiles(const ListRow& row, int64_t begin, int64_t end, int64_t visible,
-                    TileTokens& tokens) const;
+                    StepTokens& tokens) const;
 
 private:
     struct Run;
     Run find_run(const ListRow& row, int64_t position) const;
-    static void append(const Run& run, int64_t count, TileTokens& tokens);
-    void append_stretches(const int8_t* rows, int64_t token_stride, int64_t count, TileTokens& tokens) const;
-    void append_scales(const ListRow& row, const Run& run, int64_t count, TileTokens& tokens) const;
+    static void append(const Run& run, int64_t count, StepTokens& tokens);
+    void append_stretches(const int8_t* rows, int64_t token_stride, int64_t count, StepTokens& tokens) const;
+    void append_scales(const ListRow& row, const Run& run, int64_t count, StepTokens& tokens) const;
 
     const SfaaProblem& problem_;
     const SfaaTensors& tensors_;
