@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -37,7 +36,6 @@ def demo(
     plot: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("sals-demo.png"),
 ) -> None:
     """Decode a real model over a long text, dense and with SALS, and show what it saves and costs."""
-    os.environ.setdefault("TQDM_DISABLE", "1")  # the demo shows its own progress
     try:
         from sals.demo import run
     except ModuleNotFoundError as error:

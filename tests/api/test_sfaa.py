@@ -261,10 +261,11 @@ def test_a_key_scale_that_is_not_finite_shows(length, spoilt):
 
 
 @pytest.mark.sanitize
-def test_a_query_that_overflows_shows():
+@pytest.mark.parametrize("scale", [1e6, 1.0], ids=["its factor", "its logits"])
+def test_a_query_that_overflows_shows(scale):
     inputs = builders.build(Case("overflow", seq_lens=(40,), dtype="float32"), seed=58)
     inputs.query[0, 0, 3] = 1e38
-    inputs.scale = 1e6
+    inputs.scale = scale
     out, _ = operators.sfaa(inputs, builders.all_blocks(inputs))
     assert np.isnan(out[0, 0, 3]).all() and np.isfinite(np.delete(out[0, 0], 3, axis=0)).all()
 

@@ -54,6 +54,12 @@ SALS_INLINE RowMaximum row_logits(const QueryRows& rows, int32_t r, const StepTo
     return {max_lane(largest), rows.static_scales ? 0.0F : sum(poison)};
 }
 
+// The products of these are 0; what is not a number must not reach integer arithmetic.
+SALS_INLINE void clear_weights(int8_t* codes, int32_t* sums) {
+    std::memset(codes, 0, TERMS * STEP);
+    sums[0] = sums[1] = 0;
+}
+
 // Per-token value scales join the quantised weights, which are then split anew by their own maximum. Returns
 // the factor that the products are short of: NaN if a token that the row sees has no finite scale.
 inline float fold_value_scale(float* weights, const int32_t* logits, const StepTokens& step, int8_t* codes,
@@ -68,9 +74,14 @@ inline float fold_value_scale(float* weights, const int32_t* logits, const StepT
         largest = max(largest, abs(weight));
         poison = poison + (weight - weight);
     }
+    const float spoilt = sum(poison);
+    if (spoilt != 0.0F) {
+        clear_weights(codes, sums);
+        return spoilt;
+    }
     const float amax = max_lane(largest);
     store_split(weights, step.padded_count, unit_factor(amax), codes, codes + STEP, sums);
-    return amax / FIRST_TERM + sum(poison);
+    return amax / FIRST_TERM;
 }
 
 // Two-term weights of one row from its logits. Both sums of the weights are in units of 1/127, as the
@@ -78,12 +89,11 @@ inline float fold_value_scale(float* weights, const int32_t* logits, const StepT
 // the more of its iterations a processor overlaps.
 SALS_INLINE RowStats row_weights(const QueryRows& rows, int32_t r, const StepTokens& step,
                                  const int32_t* logits, RowMaximum of_row, int8_t* codes, int32_t* sums) {
-    const bool is_spoilt = of_row.poison != 0.0F;
     const float maximum = of_row.maximum;
+    const bool is_spoilt = of_row.poison != 0.0F || maximum > __FLT_MAX__;
     if (maximum == NOTHING || is_spoilt) {
-        std::memset(codes, 0, TERMS * STEP);
-        sums[0] = sums[1] = 0;
-        if (is_spoilt) return {0.0F, 1.0F, of_row.poison, 0.0F};
+        clear_weights(codes, sums);
+        if (is_spoilt) return {0.0F, 1.0F, __builtin_nanf(""), 0.0F};
         return {NOTHING, 0.0F, 0.0F, 0.0F};
     }
     alignas(64) float weights[STEP];
