@@ -15,8 +15,14 @@ namespace {
 
 constexpr int64_t MAX_WORDS = MAX_RANK / INT4_PER_WORD;
 constexpr int64_t SLICE_TOKENS = 16;  // of a query, for one task
+constexpr int64_t SERIAL_TOKENS = 4;  // so few take less time than waking another thread
 constexpr float INT8_LOWEST = -128.0F;
 constexpr float INT8_HIGHEST = 127.0F;
+
+void run_tasks(const Workers& workers, int64_t tokens, int64_t tasks, const std::function<void(int64_t)>& f) {
+    if (tokens > SERIAL_TOKENS) return workers.run(tasks, f);
+    for (int64_t task = 0; task < tasks; ++task) f(task);
+}
 
 // The mean of `group` vectors that follow each other, added in order.
 void group_mean(const void* query, FloatType type, int64_t begin, int64_t group, int64_t head_dim,
@@ -140,7 +146,7 @@ void project_query(const ProjectQueryProblem& problem, const void* query, FloatT
             query_scale[row] = quantize_int4(latent, problem.rank, packed + row * words) * scale;
         }
     };
-    if (problem.tokens > 0) workers.run(problem.n_idx * slices, project_slice);
+    run_tasks(workers, problem.tokens, problem.n_idx * slices, project_slice);
 }
 
 Status check_slots(const char* op, const WriteCacheProblem& problem, const int32_t* slot_mapping) {
@@ -156,7 +162,7 @@ Status check_slots(const char* op, const WriteCacheProblem& problem, const int32
 
 void write_cache(const WriteCacheProblem& problem, const WriteCacheTensors& tensors, const Workers& workers) {
     const HeadWriter writer(problem, tensors);
-    workers.run(2 * problem.n_kv + problem.n_idx, [&](int64_t task) {
+    run_tasks(workers, problem.tokens, 2 * problem.n_kv + problem.n_idx, [&](int64_t task) {
         if (task < problem.n_kv) {
             writer.write_key(task);
         } else if (task < 2 * problem.n_kv) {
