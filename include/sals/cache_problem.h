@@ -148,11 +148,7 @@ inline void check_types(Checker& check, const WriteCacheArgs& a) {
 }
 
 inline void check_written_caches(Checker& check, const WriteCacheArgs& a, const WriteCacheProblem& p) {
-    check_kv_cache(check, a.key_cache, p.kv, p.n_kv, p.head_dim);
-    if (a.value_cache.present) {
-        check.shape(a.value_cache, kv_cache_axes(p.kv).axes, a.key_cache.shape);
-        check.contiguous(a.value_cache);
-    }
+    check_kv_caches(check, a.key_cache, a.value_cache, p.kv, p.n_kv, p.head_dim);
     CacheShape index = p.kv;
     index.layout = p.index.layout;
     index.heads = p.n_idx;
@@ -167,13 +163,7 @@ inline void check_written_caches(Checker& check, const WriteCacheArgs& a, const 
     check.shape(a.index_scale, index_scales.axes, index_scales.shape);
     check.contiguous(a.index_scale);
     for (const TensorSpec* t : {&a.key_scale, &a.value_scale}) {
-        if (p.static_scales) {
-            check.shape(*t, "[n_kv, head_dim]", {p.n_kv, p.head_dim});
-        } else {
-            const ScaleAxes scales = token_scale_axes(p.kv);
-            check.shape(*t, scales.axes, scales.shape);
-        }
-        check.contiguous(*t);
+        check_kv_scale(check, *t, p.kv, p.static_scales, p.n_kv, p.head_dim);
     }
 }
 

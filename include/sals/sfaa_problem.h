@@ -74,18 +74,24 @@ inline void check_types(Checker& check, const SfaaArgs& a) {
     check_block_table_types(check, a.block_table, *layout, a.layout);
 }
 
+// Scales per channel (static) or per token and head.
+inline void check_kv_scale(Checker& check, const TensorSpec& scale, const CacheShape& cache, bool is_static,
+                           int64_t n_kv, int64_t head_dim) {
+    if (is_static) {
+        check.shape(scale, "[n_kv, head_dim]", {n_kv, head_dim});
+    } else {
+        const ScaleAxes axes = token_scale_axes(cache);
+        check.shape(scale, axes.axes, axes.shape);
+    }
+    check.contiguous(scale);
+}
+
 inline void check_kv_scales(Checker& check, const SfaaArgs& a, const SfaaProblem& p) {
     check.require(a.key_scale.shape.size() == a.value_scale.shape.size(),
                   "value_scale must be of the same kind as key_scale " + shape_text(a.key_scale.shape) +
                       ", got " + shape_text(a.value_scale.shape));
     for (const TensorSpec* t : {&a.key_scale, &a.value_scale}) {
-        if (p.static_scales) {
-            check.shape(*t, "[n_kv, head_dim]", {p.n_kv, p.head_dim});
-        } else {
-            const ScaleAxes axes = token_scale_axes(p.cache);
-            check.shape(*t, axes.axes, axes.shape);
-        }
-        check.contiguous(*t);
+        check_kv_scale(check, *t, p.cache, p.static_scales, p.n_kv, p.head_dim);
     }
 }
 
@@ -104,16 +110,20 @@ inline void check_lists(Checker& check, const SfaaArgs& a, SfaaProblem& p) {
     check.shape(a.selected_lens, tnd ? "[tokens, n_kv or 1]" : "[batch, s_q or 1, n_kv or 1]", expected);
 }
 
-inline void check_kv_cache(Checker& check, const TensorSpec& cache, const CacheShape& shape, int64_t n_kv,
-                           int64_t head_dim) {
+// The key cache, and the value cache where the layout has one apart.
+inline void check_kv_caches(Checker& check, const TensorSpec& key, const TensorSpec& value,
+                            const CacheShape& shape, int64_t n_kv, int64_t head_dim) {
     CacheShape expected = shape;
     expected.heads = n_kv;
     const bool has_exact_row = !has_planes(shape.layout) || head_dim % PLANE_BYTES == 0;
     const bool is_padded = shape.row_bytes == padded_head_dim(head_dim);
     expected.row_bytes = has_exact_row && !is_padded ? head_dim : padded_head_dim(head_dim);
     const CacheAxes axes = kv_cache_axes(expected);
-    check.shape(cache, axes.axes, axes.shape);
-    check.contiguous(cache);
+    check.shape(key, axes.axes, axes.shape);
+    check.contiguous(key);
+    if (!value.present) return;
+    check.shape(value, axes.axes, key.shape);
+    check.contiguous(value);
 }
 
 inline Status validate(const char* op, const SfaaArgs& a, SfaaProblem& out) {
@@ -139,11 +149,7 @@ inline Status validate(const char* op, const SfaaArgs& a, SfaaProblem& out) {
     check.finite_float32("scale", a.scale);
     if (!check.ok()) return check.status();
     out.group = out.n_q / out.n_kv;
-    check_kv_cache(check, a.key_cache, out.cache, out.n_kv, out.head_dim);
-    if (a.value_cache.present) {
-        check.shape(a.value_cache, kv_cache_axes(out.cache).axes, a.key_cache.shape);
-        check.contiguous(a.value_cache);
-    }
+    check_kv_caches(check, a.key_cache, a.value_cache, out.cache, out.n_kv, out.head_dim);
     check_kv_scales(check, a, out);
     check_lists(check, a, out);
     check.range("query list rows (lists * n_kv)", out.rows(), 0, MAX_LIST_ROWS);
