@@ -11,7 +11,7 @@ SANITIZE_DIR := build/sanitize
 # The build requirements have one home, pyproject.toml. They go into .venv itself, because an isolated
 # build would install torch a second time.
 BUILD_REQUIRES := $(shell sed -n 's/^requires = \[\(.*\)\]/\1/p' pyproject.toml | tr -d ',')
-PACKAGE_SOURCES := CMakeLists.txt pyproject.toml $(shell find include aicpu_tiling python -type f \
+PACKAGE_SOURCES := CMakeLists.txt pyproject.toml $(shell find include aicpu_tiling op_kernel simulator python -type f \
     \( -name '*.h' -o -name '*.cpp' -o -name '*.py' -o -name '*.in' \) ! -name _build_info.py)
 CXX_SOURCES = $(shell git ls-files '*.h' '*.cpp')
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the dependency arrow between the layers by their ``#include`` lines.
 
-``include/sals`` <- everything; planner <- {AI CPU shell, op_host, CPU backend, tests}; only
-``python/csrc/ops`` includes torch; only ``python/csrc/core`` includes pybind11.
+``include/sals`` <- everything; planner <- {AI CPU shell, op_host, CPU backend, tests}; simulator engine <-
+{simulator's Ascend C headers, ``python/csrc/sim``}; only ``python/csrc/ops`` includes torch; only
+``python/csrc/core`` and ``python/csrc/sim`` include pybind11. Kernels see Ascend C, never whose it is.
 """
 
 import re
@@ -16,6 +17,7 @@ SOURCE_SUFFIXES = {".h", ".hpp", ".cpp"}
 
 # Where the build looks for a header of ours, after the including file's own folder.
 SEARCH_PATHS = ("include", "aicpu_tiling", "python/csrc", "op_host", "op_kernel")
+SIMULATOR_PATHS = ("include", "python/csrc", "simulator/ascendc", "simulator/ascendc/include")
 
 EXTERNAL_KINDS = (
     ("torch", re.compile(r"(torch|ATen|c10|caffe2)/")),
@@ -24,6 +26,7 @@ EXTERNAL_KINDS = (
     ("ascendc", re.compile(r"(kernel_operator|kernel_tensor|kernel_event)\w*\.h$|lib/")),
     ("aicpu", re.compile(r"cpu_\w+\.h$|aicpu")),
     ("cann", re.compile(r"(register|exe_graph|graph|tiling|platform|ge|acl)/")),
+    ("system", re.compile(r"(dlfcn|ucontext|unistd|sys/mman|sanitizer/\w+)\.h$")),
     ("std", re.compile(r"[a-z_0-9]+$|(math|stdint|stddef|string|stdlib)\.h$")),
 )
 
@@ -35,6 +38,7 @@ class Layer:
     folder: str
     folders: tuple[str, ...]
     externals: tuple[str, ...] = ("std",)
+    search: tuple[str, ...] = SEARCH_PATHS
 
 
 # The longest matching folder decides.
@@ -52,6 +56,18 @@ LAYERS = (
         ("include/sals", "aicpu_tiling", "python/csrc/cpu", "python/csrc/ops"),
         ("std", "torch"),
     ),
+    Layer("simulator/ascendc/engine", ("simulator/ascendc/engine",), ("std", "system"), SIMULATOR_PATHS),
+    Layer(
+        "simulator/ascendc/include",
+        ("simulator/ascendc/engine", "simulator/ascendc/include"),
+        search=SIMULATOR_PATHS,
+    ),
+    Layer(
+        "python/csrc/sim",
+        ("include/sals", "simulator/ascendc/engine", "python/csrc/sim"),
+        ("std", "system", "pybind11"),
+        SIMULATOR_PATHS,
+    ),
 )
 
 
@@ -60,9 +76,9 @@ def inside(path: str, folder: str) -> bool:
     return path.startswith(folder + "/")
 
 
-def resolve(root: Path, source: Path, header: str) -> str | None:
+def resolve(root: Path, source: Path, header: str, search: tuple[str, ...]) -> str | None:
     """Find a header of ours; the answer is relative to `root`, None when it is not ours."""
-    for folder in (source.parent, *(root / path for path in SEARCH_PATHS)):
+    for folder in (source.parent, *(root / path for path in search)):
         candidate = (folder / header).resolve()
         if candidate.is_file() and candidate.is_relative_to(root):
             return candidate.relative_to(root).as_posix()
@@ -83,7 +99,7 @@ def check_file(root: Path, source: Path, layer: Layer) -> list[str]:
         if not match:
             continue
         header = match.group(2)
-        owner = resolve(root, source, header)
+        owner = resolve(root, source, header, layer.search)
         if owner is None:
             kind = external_kind(header)
             if kind not in layer.externals:

@@ -18,6 +18,8 @@ OURS = (
     "aicpu_tiling/planner/partition.h",
     "python/csrc/cpu/sfaa.h",
     "python/csrc/ops/check_tensors.h",
+    "simulator/ascendc/engine/core.h",
+    "simulator/ascendc/include/kernel_operator.h",
 )
 
 
@@ -50,6 +52,9 @@ def tree(tmp_path: Path) -> Path:
         ("python/csrc/ops/sfaa.cpp", '"cpu/sfaa.h"'),
         ("op_kernel/qsi/kernel.h", '"kernel_operator.h"'),
         ("op_kernel/qsi/kernel.h", '"sals/plan.h"'),
+        ("simulator/ascendc/engine/scheduler.cpp", '"engine/core.h"'),
+        ("simulator/ascendc/include/ascendc/sync.h", '"engine/core.h"'),
+        ("python/csrc/sim/launch.cpp", '"engine/core.h"'),
     ],
 )
 def test_allowed_include(tree: Path, source: str, header: str) -> None:
@@ -74,6 +79,11 @@ def test_allowed_include(tree: Path, source: str, header: str) -> None:
         ("python/csrc/ops/sfaa.cpp", "<pybind11/pybind11.h>"),
         ("op_kernel/qsi/kernel.h", '"planner/partition.h"'),
         ("op_kernel/qsi/kernel.h", "<torch/library.h>"),
+        ("op_kernel/qsi/kernel.h", '"engine/core.h"'),
+        ("simulator/ascendc/engine/scheduler.cpp", '"kernel_operator.h"'),
+        ("simulator/ascendc/engine/scheduler.cpp", '"sals/plan.h"'),
+        ("simulator/ascendc/include/ascendc/sync.h", '"sals/plan.h"'),
+        ("python/csrc/sim/launch.cpp", '"kernel_operator.h"'),
         ("python/csrc/cpu/sfaa.cpp", '"no/such/header.h"'),
     ],
 )
