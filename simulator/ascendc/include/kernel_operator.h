@@ -3,3 +3,8 @@
 #pragma once
 #include "ascendc/global_tensor.h"
 #include "ascendc/local_tensor.h"
+#include "ascendc/sync.h"
+#include "ascendc/system.h"
+#include "ascendc/tiling.h"
+#include "ascendc/tpipe.h"
+#include "ascendc/tque.h"
