@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// core.h - the core that is executing, as the Ascend C functions see it: its memories, its state and the doors to
-// the engine. A kernel function runs on the scalar unit; everything else is dispatched with issue().
+// core.h - the core that is executing, as the Ascend C functions see it: its memories, its state and the
+// doors to the engine. A kernel function runs on the scalar unit; everything else is dispatched with issue().
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,18 +11,19 @@
 
 namespace sals::sim {
 
-// State that stays until it is set again. Its values at kernel entry are random: a kernel must set what it uses.
+// State that stays until it is set again. Its values at kernel entry are random: a kernel must set what it
+// uses.
 struct Registers {
-    bool mask_counter_mode = false;          // SetMaskCount / SetMaskNorm
-    uint64_t mask[2] = {~0ULL, ~0ULL};       // SetVectorMask, low and high
-    int atomic_op = 0;                       // 0 none, 1 add, 2 max, 3 min
-    int atomic_type = 0;                     // a DataType of the Ascend C layer
+    bool mask_counter_mode = false;                             // SetMaskCount / SetMaskNorm
+    uint64_t mask[2] = {~0ULL, ~0ULL};                          // SetVectorMask, low and high
+    int atomic_op = 0;                                          // 0 none, 1 add, 2 max, 3 min
+    int atomic_type = 0;                                        // a DataType of the Ascend C layer
     uint16_t nd_num = 1, nd_src_stride = 0, nd_dst_stride = 0;  // SetFixpipeNz2ndFlag
-    uint64_t deq_scalar = 0;                 // SetDeqScale
-    uint64_t pad_value = 0;                  // SetPadValue
-    uint64_t gather_mask_count = 0;          // GetGatherMaskRemainCount
-    uint64_t reduce_value = 0, reduce_index = 0;  // GetReduceMaxMinCount
-    uint64_t acc_value = 0;                  // GetAccVal
+    uint64_t deq_scalar = 0;                                    // SetDeqScale
+    uint64_t pad_value = 0;                                     // SetPadValue
+    uint64_t gather_mask_count = 0;                             // GetGatherMaskRemainCount
+    uint64_t reduce_value = 0, reduce_index = 0;                // GetReduceMaxMinCount
+    uint64_t acc_value = 0;                                     // GetAccVal
 };
 
 class SALS_SIM_API Core {
@@ -31,8 +32,8 @@ public:
     static Core& current();  // the core whose kernel function is running
 
     CoreKind kind() const { return kind_; }
-    int block_idx() const { return block_idx_; }      // AIC: 0..N-1, AIV: 0..2N-1
-    int block_num() const { return block_num_; }      // N
+    int block_idx() const { return block_idx_; }          // AIC: 0..N-1, AIV: 0..2N-1
+    int block_num() const { return block_num_; }          // N
     int sub_block_idx() const { return sub_block_idx_; }  // AIV: 0 or 1, AIC: 0
     int sub_block_num() const { return 2; }
 
@@ -63,8 +64,8 @@ public:
     virtual void cross_core_wait(int id, Where where) = 0;
     virtual void sync_all(bool aiv_only, Where where) = 0;
 
-    // Wait until everything dispatched to `pipe` has executed and its results are visible to the scalar unit, as
-    // instructions that return a value at once do (GatherMask with its count, GetReduceMaxMinCount).
+    // Wait until everything dispatched to `pipe` has executed and its results are visible to the scalar unit,
+    // as instructions that return a value at once do (GatherMask with its count, GetReduceMaxMinCount).
     virtual void drain(Pipe pipe, Where where) = 0;
 
     virtual void report(Check check, Where where, std::string text) = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// instruction.h - one instruction as the engine sees it: where it runs, what it touches, what it costs, and the
-// function that has its effect on the data.
+// instruction.h - one instruction as the engine sees it: where it runs, what it touches, what it costs, and
+// the function that has its effect on the data.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -28,11 +28,11 @@ struct Access {
 
 // What the cost model needs beyond the accesses. Fields that an instruction has no use for stay 0.
 struct Work {
-    uint64_t elements = 0;    // vector: lanes processed, masked ones included (repeats * lanes of a repeat)
-    uint32_t repeats = 0;     // vector: repeats; LoadData: fractals
-    uint8_t elem_bytes = 4;   // vector: the wider operand; cube: 0 means int4
+    uint64_t elements = 0;   // vector: lanes processed, masked ones included (repeats * lanes of a repeat)
+    uint32_t repeats = 0;    // vector: repeats; LoadData: fractals
+    uint8_t elem_bytes = 4;  // vector: the wider operand; cube: 0 means int4
     uint32_t m = 0, n = 0, k = 0;  // cube
-    uint32_t rows = 0;        // ND2NZ: rows converted, each at its own cost
+    uint32_t rows = 0;             // ND2NZ: rows converted, each at its own cost
     bool bias = false;
 };
 
@@ -42,6 +42,8 @@ struct Instruction {
     Where where;
     std::vector<Access> accesses;
     Work work;
+    uint8_t unit_flag = 0;      // Mmad, Fixpipe: 2 goes on with the L0C tile, 3 hands it over; 0: not used
+    bool atomic = false;        // writes GM by read-modify-write
     std::function<void()> run;  // moves the data; called once, when the instruction is executed
 };
 

@@ -19,18 +19,19 @@ struct GmRegion {
     Role role = Role::INPUT;  // INPUT: read-only and defined. OUTPUT, WORKSPACE: undefined until written.
 };
 
+// Leaves one synchronisation out, to prove that the detectors notice.
 struct Mutation {
-    int site = -1;  // index into LaunchResult::sync_sites of an earlier run; -1: none
-    int sub_block = -1;  // only this AIV of each pair, or every core
+    std::string site;    // SyncSite::key or SyncSite::pair of an earlier run; empty: none
+    int sub_block = -1;  // only this AIV of each pair; -1: every core
 };
 
 struct LaunchOptions {
     int cores = 24;            // AIC:AIV groups
     int vectors_per_cube = 2;  // 0: cube only (AIC); 2 with cube_cores = false: vector only
     bool cube_cores = true;
-    uint64_t seed = 0;         // 0: in the order of modelled time. Else a random legal order.
+    uint64_t seed = 0;  // 0: in the order of modelled time. Else a random legal order.
     bool race_detection = true;
-    bool auto_sync = false;    // the compiler's automatic synchronisation, for kernels written with it
+    bool auto_sync = false;      // the compiler's automatic synchronisation, for kernels written with it
     bool batch_schedule = true;  // the tiling asked for batch scheduling (SyncAll needs it)
     bool trace = false;
     double clock_ghz = 1.85;
@@ -39,14 +40,15 @@ struct LaunchOptions {
 };
 
 struct SyncSite {
-    std::string what;  // "SetFlag<MTE2_V>(2)", "PipeBarrier<PIPE_V>", "CrossCoreSetFlag(4)"
+    std::string key;   // "AIV SetFlag<MTE2_V>(2) reduce_scores.h:88"
+    std::string pair;  // both sides of a flag: "AIV MTE2_V(2)"; empty for barriers
     Where where;
     int64_t count = 0;
 };
 
 struct PipeCounters {
-    double busy = 0;   // cycles executing
-    double wait = 0;   // cycles with work queued behind a flag or barrier
+    double busy = 0;  // cycles executing
+    double wait = 0;  // cycles with work queued behind a flag or barrier
     int64_t instructions = 0;
 };
 
@@ -82,7 +84,8 @@ struct LaunchResult {
     std::vector<TraceEvent> trace;
 };
 
-// Runs `kernel` once per core. Every pointer the kernel dereferences through a GlobalTensor must lie in a region.
+// Runs `kernel` once per core. Every pointer the kernel dereferences through a GlobalTensor must lie in a
+// region.
 SALS_SIM_API LaunchResult launch(const std::function<void()>& kernel, const std::vector<GmRegion>& regions,
                                  const LaunchOptions& options);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// span.h - the bytes an instruction touches: equal pieces at up to three strides. Exact, because a bounding box
-// would make neighbours that interleave (planes of a fractal layout) look like conflicts.
+// span.h - the bytes an instruction touches: equal pieces at up to three strides. Exact, because a bounding
+// box would make neighbours that interleave (planes of a fractal layout) look like conflicts.
 #pragma once
 #include <cstdint>
 

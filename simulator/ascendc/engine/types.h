@@ -21,7 +21,8 @@ inline constexpr int NUM_LOCAL_MEMS = 7;
 SALS_SIM_API const char* name_of(Pipe pipe);
 SALS_SIM_API const char* name_of(Mem mem);
 
-// A place in the kernel's source. As the last, defaulted parameter of an API function it is the caller's line.
+// A place in the kernel's source. As the last, defaulted parameter of an API function it is the caller's
+// line.
 struct Where {
     const char* file = "";
     int line = 0;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// fiber.h - a function with a stack of its own that can stop in the middle and go on later: the scalar unit.
+#pragma once
+#include <ucontext.h>
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+
+namespace sals::sim {
+
+class Fiber {
+public:
+    explicit Fiber(std::function<void()> body);
+    ~Fiber();
+    Fiber(const Fiber&) = delete;
+    Fiber& operator=(const Fiber&) = delete;
+
+    void resume();  // run the body until it pauses or ends, rethrow what it threw; call from outside
+    void pause();   // go back to resume(); call from inside
+    bool finished() const { return finished_; }
+
+private:
+    static void entry(unsigned low, unsigned high);
+    void run();
+
+    std::function<void()> body_;
+    void* stack_;
+    ucontext_t inside_{}, outside_{};
+    bool finished_ = false;
+    std::exception_ptr error_;
+    // What AddressSanitizer wants to know about a change of stacks.
+    void* fake_stack_inside_ = nullptr;
+    void* fake_stack_outside_ = nullptr;
+    const void* outside_bottom_ = nullptr;
+    size_t outside_size_ = 0;
+};
+
+}  // namespace sals::sim

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// scheduler.h - decides what happens next: the earliest event of modelled time, or a seeded random legal
+// choice.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "engine/launch.h"
+#include "engine/pipe_queue.h"
+
+namespace sals::sim {
+
+class Chip;
+class SimCore;
+
+class Scheduler {
+public:
+    virtual ~Scheduler() = default;
+    virtual void run() = 0;  // until nothing can go on
+    // The head of a pipe may have become executable: an item came in, or a flag was raised.
+    virtual void wake(SimCore& core, Pipe pipe) = 0;
+    // The scalar unit of `core` may go on.
+    virtual void wake_scalar(SimCore& core) = 0;
+    // Do `effect` after `cycles`: a cross-core flag on its way.
+    virtual void later(double cycles, std::function<void()> effect) = 0;
+    // Called by the scalar unit between two dispatches.
+    virtual void between_dispatches(SimCore& core) = 0;
+    virtual void fill(LaunchResult& result) = 0;
+};
+
+std::unique_ptr<Scheduler> make_timed_scheduler(Chip& chip);
+std::unique_ptr<Scheduler> make_random_scheduler(Chip& chip);
+
+}  // namespace sals::sim
