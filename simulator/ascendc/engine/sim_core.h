@@ -17,6 +17,8 @@ namespace sals::sim {
 
 class Chip;
 
+std::string event_name(Pipe src, Pipe dst, int id);  // "MTE2_V(3)"
+
 inline constexpr int NUM_EVENT_IDS = 8;
 inline constexpr int NUM_CROSS_CORE_IDS = 16;
 inline constexpr size_t MAX_CROSS_CORE_SETS = 15;  // of one flag, not waited for
