@@ -12,8 +12,9 @@ import operators
 from cases import CORNER, CORRECTNESS, LAYOUTS, Case
 from operators import ops
 from sals.reference import block_scores, select_from_scores, selection
+from sals.reference.equivalence import assert_selections_equivalent
 from sals.reference.int4 import pack_int4
-from tolerance import assert_scores_close, assert_selections_equivalent
+from tolerance import assert_scores_close
 
 EVERY_CASE = CORRECTNESS + CORNER
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparisons of tests/tolerance.py themselves: what they accept and what they reject."""
+"""The comparisons of `tolerance` and `sals.reference.equivalence`: what they accept and what they reject."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from sals.reference.equivalence import assert_selection_equivalent
 from sals.reference.selection import SelectionParams
-from tolerance import assert_lse_close, assert_output_close, assert_scores_close, assert_selection_equivalent
+from tolerance import assert_lse_close, assert_output_close, assert_scores_close
 
 STEP = float(np.spacing(np.float32(8.0)))  # an ulp of scores between 8 and 16
 SCORES = np.array([0, 9, 9 + 3 * STEP, 9 + 30 * STEP, 8.5, 8.5, 0, 0])

@@ -9,8 +9,10 @@
 #include <cstring>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "engine/cost_table.h"
 #include "engine/memory.h"
 #include "sim/export.h"
 #include "sim/kernel_library.h"
@@ -123,8 +125,10 @@ void export_launch(py::module_& module) {
         .def_property(
             "mutation",
             [](const LaunchOptions& o) { return std::make_pair(o.mutation.site, o.mutation.sub_block); },
-            [](LaunchOptions& o, std::pair<int, int> value) { o.mutation = {value.first, value.second}; },
-            "(index of the synchronisation to drop or -1, vector core of each pair that drops it or -1)");
+            [](LaunchOptions& o, std::pair<std::string, int> value) {
+                o.mutation = {std::move(value.first), value.second};
+            },
+            "(key or pair of a synchronisation to leave out, vector core of each pair that does or -1)");
     module.def("launch", launch_kernel, py::arg("library"), py::arg("entry"), py::arg("arguments"),
                py::arg("options"),
                "Run an entry of a kernel library. arguments: (name, array, int or None, role) in order.");
@@ -132,6 +136,8 @@ void export_launch(py::module_& module) {
     py::list pipes;
     for (int p = 0; p < sim::NUM_PIPES; ++p) pipes.append(sim::name_of(static_cast<sim::Pipe>(p)));
     module.attr("PIPES") = py::tuple(pipes);
+    module.attr("HBM_BYTES_PER_NS") = sim::table::HBM_BYTES_PER_NS;
+    module.attr("HBM_READ_RATE") = sim::table::HBM_READ_RATE;
 }
 
 }  // namespace sals::simpy

@@ -53,8 +53,9 @@ py::list instructions_of(const sim::LaunchResult& result) {
 py::list sync_sites_of(const sim::LaunchResult& result) {
     py::list list;
     for (const sim::SyncSite& site : result.sync_sites) {
-        list.append(py::dict(py::arg("what") = site.what, py::arg("file") = site.where.file,
-                             py::arg("line") = site.where.line, py::arg("count") = site.count));
+        list.append(py::dict(py::arg("key") = site.key, py::arg("pair") = site.pair,
+                             py::arg("file") = site.where.file, py::arg("line") = site.where.line,
+                             py::arg("count") = site.count));
     }
     return list;
 }

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run Ascend C kernels on a CPU: unchanged sources, checked for memory, race and synchronisation errors.
+
+``build`` compiles a kernel, ``launch`` runs an entry of it on NumPy arrays, ``run_qsi`` runs the indexer.
+Cycles are modelled. They are not measurements of an NPU.
+"""
+
+from sals.simulator.arguments import inout, output, workspace
+from sals.simulator.build import BuildError, build
+from sals.simulator.launch import launch
+from sals.simulator.qsi import run_qsi
+from sals.simulator.result import CoreCounters, Counters, Finding, PipeCounters, Result, SyncSite
+from sals.simulator.roofline import Roofline
+from sals.simulator.timeline import plot_timeline
+from sals.simulator.trace import Trace
+
+__all__ = [
+    "BuildError",
+    "CoreCounters",
+    "Counters",
+    "Finding",
+    "PipeCounters",
+    "Result",
+    "Roofline",
+    "SyncSite",
+    "Trace",
+    "build",
+    "inout",
+    "launch",
+    "output",
+    "plot_timeline",
+    "run_qsi",
+    "workspace",
+]
