@@ -21,6 +21,8 @@ struct Registers {
     uint16_t nd_num = 1, nd_src_stride = 0, nd_dst_stride = 0;  // SetFixpipeNz2ndFlag
     uint64_t deq_scalar = 0;                                    // SetDeqScale
     uint64_t pad_value = 0;                                     // SetPadValue
+    bool pad_value_set = false;                                 // until then padding is undefined
+    uint64_t quant_pre = 0;                                     // SetFixpipePreQuantFlag
     uint64_t gather_mask_count = 0;                             // GetGatherMaskRemainCount
     uint64_t reduce_value = 0, reduce_index = 0;                // GetReduceMaxMinCount
     uint64_t acc_value = 0;                                     // GetAccVal
