@@ -12,7 +12,17 @@ from typing import Any
 __version__ = "0.1.0"
 
 _SUBMODULES = frozenset(
-    {"cache", "calibration", "integrations", "layouts", "ops", "plan_view", "reference", "selection"}
+    {
+        "cache",
+        "calibration",
+        "integrations",
+        "layouts",
+        "ops",
+        "plan_view",
+        "reference",
+        "selection",
+        "simulator",
+    }
 )
 _HOMES = {
     "Calibration": "calibration",

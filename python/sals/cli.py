@@ -8,14 +8,12 @@ from typing import Annotated
 
 import typer
 
+from sals.cli_sim import app as sim
+
 app = typer.Typer(
     help="Sparse attention for long-context decoding.", no_args_is_help=True, add_completion=False
 )
-
-
-@app.callback()
-def main() -> None:
-    """Keep `demo` a subcommand."""
+app.add_typer(sim, name="sim")
 
 
 @app.command()

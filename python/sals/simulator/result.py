@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,16 @@ def _place(file: str, line: int) -> str:
     """Name a line, below the current folder by its relative path."""
     relative = os.path.relpath(file) if os.path.isabs(file) else file
     return f"{file if relative.startswith('..') else relative}:{line}"
+
+
+def findings_text(findings: Iterable[Finding]) -> str:
+    """List findings by check and end with a line that counts them."""
+    findings = list(findings)
+    lines = []
+    for check in CHECKS:
+        found = [finding for finding in findings if finding.check == check]
+        lines += [f"{check}: {len(found)}", *(f"  {finding}" for finding in found)] if found else []
+    return "\n".join([*lines, f"{len(findings)} finding" + ("" if len(findings) == 1 else "s")])
 
 
 @dataclass(frozen=True)
@@ -214,22 +224,18 @@ class Result:
             raise ValueError(f"sals: check must be one of {', '.join(CHECKS)}, got {check!r}")
         return tuple(finding for finding in self.findings if finding.check == check)
 
-    def findings_text(self) -> str:
-        """List the findings by check and end with their number."""
-        lines = []
-        for check in CHECKS:
-            found = self.of_check(check)
-            lines += [f"{check}: {len(found)}", *(f"  {finding}" for finding in found)] if found else []
-        count = len(self.findings)
-        return "\n".join([*lines, f"{count} finding" + ("" if count == 1 else "s")])
+    def time_text(self) -> str:
+        """Show the modelled time, and that it is."""
+        return f"{self.cycles:,.0f} cycles, {self.microseconds:,.1f} us at {self.clock_ghz} GHz. {NOTE}"
 
     def __str__(self) -> str:
         """Show counters and findings."""
+        findings = findings_text(self.findings)
         if not self.cycles:
-            return self.findings_text()
-        time = f"{self.cycles:,.0f} cycles, {self.microseconds:,.1f} us at {self.clock_ghz} GHz. {NOTE}"
+            return findings
+        time = self.time_text()
         tables = self.counters.pipe_table(), self.counters.byte_table()
-        return "\n\n".join([time, *tables, self.findings_text()])
+        return "\n\n".join([time, *tables, findings])
 
 
 def result_from(
