@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// data_copy_params.h - the parameter structures of DataCopy and DataCopyPad. Field types are as narrow as the
+// instructions' fields.
+#pragma once
+#include <cstdint>
+
+#include "ascendc/macros.h"
+
+// How L0C values are converted on their way out; the letters after a leading V take one factor per column.
+enum class QuantMode_t : uint8_t {
+    NoQuant,   // float to float, int32 to int32
+    F322F16,   // float to half, to nearest even
+    F322BF16,  // float to bfloat16, to nearest even
+    DEQF16,    // int32 * factor to half
+    VDEQF16,
+    QF322B8_PRE,  // float * factor + offset to int8 or uint8
+    VQF322B8_PRE,
+    REQ8,  // int32 * factor + offset to int8 or uint8
+    VREQ8
+};
+
+namespace AscendC {
+
+using ::QuantMode_t;
+
+// blockCount blocks. DataCopy counts blockLen and gaps in 32 bytes, DataCopyPad counts bytes except for UB
+// gaps.
+struct DataCopyParams {
+    __aicore__ DataCopyParams() {}
+    __aicore__ DataCopyParams(const uint16_t count, const uint16_t len, const uint16_t src_gap,
+                              const uint16_t dst_gap)
+        : blockCount(count), blockLen(len), srcGap(src_gap), dstGap(dst_gap) {}
+
+    uint16_t blockCount = 1;
+    uint16_t blockLen = 0;
+    union {
+        uint16_t srcGap = 0;
+        uint16_t srcStride;  // older name
+    };
+    union {
+        uint16_t dstGap = 0;
+        uint16_t dstStride;  // older name
+    };
+};
+
+struct DataCopyExtParams {
+    __aicore__ DataCopyExtParams() {}
+    __aicore__ DataCopyExtParams(const uint16_t count, const uint32_t len, const uint32_t src_stride,
+                                 const uint32_t dst_stride, const uint32_t reserved)
+        : blockCount(count), blockLen(len), srcStride(src_stride), dstStride(dst_stride), rsv(reserved) {}
+
+    uint16_t blockCount = 1;
+    uint32_t blockLen = 0;   // bytes
+    uint32_t srcStride = 1;  // from the end of a block to the next: bytes in GM, 32 bytes in UB
+    uint32_t dstStride = 1;
+    uint32_t rsv = 0;
+};
+
+struct DataCopyPadParams {
+    __aicore__ DataCopyPadParams() {}
+    __aicore__ DataCopyPadParams(const bool is_pad, const uint8_t left, const uint8_t right,
+                                 const uint64_t value)
+        : isPad(is_pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
+
+    bool isPad = false;
+    uint8_t leftPadding = 0;  // elements
+    uint8_t rightPadding = 0;
+    uint64_t paddingValue = 0;  // the element's bits
+};
+
+template <typename T>
+struct DataCopyPadExtParams {
+    __aicore__ DataCopyPadExtParams() {}
+    __aicore__ DataCopyPadExtParams(const bool is_pad, const uint8_t left, const uint8_t right, T value)
+        : isPad(is_pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
+
+    bool isPad = false;
+    uint8_t leftPadding = 0;  // elements
+    uint8_t rightPadding = 0;
+    T paddingValue = 0;
+};
+
+// ndNum row-major matrices of nValue x dValue elements become fractals of rows of 32 bytes.
+struct Nd2NzParams {
+    __aicore__ Nd2NzParams() {}
+    __aicore__ Nd2NzParams(const uint16_t nd_num, const uint16_t n_value, const uint16_t d_value,
+                           const uint16_t src_matrix_stride, const uint16_t src_d_value,
+                           const uint16_t dst_c0_stride, const uint16_t dst_n_stride,
+                           const uint16_t dst_matrix_stride)
+        : ndNum(nd_num),
+          nValue(n_value),
+          dValue(d_value),
+          srcNdMatrixStride(src_matrix_stride),
+          srcDValue(src_d_value),
+          dstNzC0Stride(dst_c0_stride),
+          dstNzNStride(dst_n_stride),
+          dstNzMatrixStride(dst_matrix_stride) {}
+
+    uint16_t ndNum = 0;
+    uint16_t nValue = 0;
+    uint16_t dValue = 0;
+    uint16_t srcNdMatrixStride = 0;  // elements
+    uint16_t srcDValue = 0;          // elements from row to row
+    uint16_t dstNzC0Stride = 0;      // 32 bytes, from a column of fractals to the next
+    uint16_t dstNzNStride = 0;       // 32 bytes, from row to row
+    uint16_t dstNzMatrixStride = 0;  // elements
+};
+
+struct DataCopyCO12DstParams {
+    __aicore__ DataCopyCO12DstParams() {}
+    __aicore__ DataCopyCO12DstParams(const uint16_t n_size, const uint16_t m_size, const uint32_t dst_stride,
+                                     const uint16_t src_stride, const QuantMode_t quant_pre,
+                                     const uint8_t relu_pre, const bool channel_split, const bool nz2nd_en)
+        : nSize(n_size),
+          mSize(m_size),
+          dstStride(dst_stride),
+          srcStride(src_stride),
+          quantPre(quant_pre),
+          reluPre(relu_pre),
+          channelSplit(channel_split),
+          nz2ndEn(nz2nd_en) {}
+
+    uint8_t sid = 0;
+    uint16_t nSize = 0;
+    uint16_t mSize = 0;
+    uint32_t dstStride = 1;  // nz2nd: elements of a row of dst; else 32 bytes, between columns of fractals
+    uint16_t srcStride = 1;  // 64 bytes, between columns of fractals
+    uint8_t unitFlag = 0;
+    uint8_t clipReluPre = 0;
+    uint8_t eltWiseOp = 0;
+    QuantMode_t quantPre = QuantMode_t::NoQuant;
+    uint8_t reluPre = 0;
+    bool channelSplit = false;
+    bool nz2ndEn = false;
+};
+
+}  // namespace AscendC
