@@ -138,7 +138,7 @@ L2Cache::~L2Cache() = default;
 
 Transfer L2Cache::access(const Instruction& instruction, CoreKind) {
     Transfer transfer;
-    transfer.hbm_rate = table::HBM_RATE;
+    transfer.hbm_rate = table::HBM_READ_RATE;
     transfer.l2_rate = table::L2_READ_RATE;
     for (const Access& access : instruction.accesses) {
         if (access.mem != Mem::GM || access.span.empty()) continue;

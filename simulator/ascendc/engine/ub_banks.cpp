@@ -43,30 +43,29 @@ uint64_t banks_of(const Blocks& blocks) {
     return banks;
 }
 
-// One operand, cut into repeats.
+// Lanes of one operand, cut into repeats. A span of a vector operand is either one contiguous run, or has the
+// blocks of a repeat along its first axis and the repeats along its second. A source that all repeats share
+// is read once, so nothing waits for it; a shorter last repeat that has a span of its own is left out.
 class Operand {
 public:
-    Operand(const Access& access, uint32_t repeats) : span_(access.span), writes_(access.writes()) {
-        const uint64_t pieces = uint64_t{span_.count[0]} * span_.count[1] * span_.count[2];
-        if (pieces == 1) {
-            cut_run(repeats);
-        } else if (pieces <= repeats) {
-            per_repeat_ = 1;
-            repeats_ = static_cast<uint32_t>(pieces);
-        } else if (pieces % repeats == 0) {
-            per_repeat_ = static_cast<uint32_t>(pieces / repeats);
-            repeats_ = repeats;
+    Operand(const Access& access, const Work& work) : span_(access.span), writes_(access.writes()) {
+        if (work.repeats == 1 || span_.count[1] > 1) {
+            repeats_ = span_.count[1];
+            run_end_ = span_.end();
+        } else if (span_.count[0] == 1 && (writes_ || span_.bytes > bytes_of_repeat(work))) {
+            cut_run(work.repeats);
         }
     }
 
     bool writes() const { return writes_; }
+    bool part_of_block() const { return span_.bytes < table::UB_BLOCK; }
 
     // Moves on to repeat r; r grows by one from 0.
     void advance(uint32_t r) {
         previous_ = current_;
         current_ = {};
         if (r >= repeats_) return;
-        for (uint32_t p = 0; p < per_repeat_; ++p) add_piece(uint64_t{r} * per_repeat_ + p);
+        for (uint32_t i = 0; i < span_.count[0]; ++i) add_piece(i * span_.stride[0] + r * span_.stride[1]);
     }
     const Blocks& current() const { return current_; }
     const Blocks& previous() const { return previous_; }
@@ -74,25 +73,21 @@ public:
     bool reads() const { return !writes_ && current_.count > 0 && !(current_ == previous_); }
 
 private:
-    // A contiguous run: every repeat takes the same power of two of bytes. A source that is shorter than a
-    // block per repeat is one that all repeats share; it is read once, and no repeat waits for it.
+    static uint64_t bytes_of_repeat(const Work& work) {
+        return work.elements * work.elem_bytes / work.repeats;
+    }
+
     void cut_run(uint32_t repeats) {
-        if (!writes_ && repeats > 1 && span_.bytes < uint64_t{repeats} * table::UB_BLOCK) return;
+        run_end_ = span_.end();
         uint32_t step = 1;
         while (uint64_t{step} * repeats < span_.bytes) step *= 2;
-        run_end_ = span_.begin + span_.bytes;
         span_.bytes = step;
-        span_.count[0] = repeats;
-        span_.stride[0] = step;
-        per_repeat_ = 1;
+        span_.stride[1] = step;
         repeats_ = repeats;
     }
 
-    void add_piece(uint64_t piece) {
-        const uint64_t i = piece % span_.count[0], rest = piece / span_.count[0];
-        const uint64_t j = rest % span_.count[1], k = rest / span_.count[1];
-        const uint64_t begin = span_.begin + i * span_.stride[0] + j * span_.stride[1] + k * span_.stride[2];
-        const uint64_t end = run_end_ == 0 ? begin + span_.bytes : std::min(run_end_, begin + span_.bytes);
+    void add_piece(uint64_t offset) {
+        const uint64_t begin = span_.begin + offset, end = std::min(run_end_, begin + span_.bytes);
         for (uint64_t block = begin / table::UB_BLOCK; block * table::UB_BLOCK < end; ++block) {
             current_.add(static_cast<uint32_t>(block));
         }
@@ -101,17 +96,26 @@ private:
     Span span_;
     bool writes_;
     uint64_t run_end_ = 0;
-    uint32_t per_repeat_ = 0, repeats_ = 0;  // 0: not cut into repeats, takes no part
+    uint32_t repeats_ = 0;  // 0: takes no part
     Blocks current_, previous_;
 };
 
-// Rows that the fullest group has to give or take.
+// Rows that the fullest group has to give or take. Lanes of one block that the mask parts from each other
+// come as several operands; their block counts once.
 uint32_t rows_of_fullest_group(const std::vector<Operand>& operands, bool writes) {
     std::array<uint32_t, table::UB_GROUPS> rows{};
+    std::vector<uint32_t> parts;
     for (const Operand& operand : operands) {
         if (writes ? !operand.writes() : !operand.reads()) continue;
         const Blocks& blocks = operand.current();
-        for (uint32_t i = 0; i < blocks.count; ++i) ++rows[group_of(blocks.index[i])];
+        for (uint32_t i = 0; i < blocks.count; ++i) {
+            const uint32_t block = blocks.index[i];
+            if (operand.part_of_block()) {
+                if (std::find(parts.begin(), parts.end(), block) != parts.end()) continue;
+                parts.push_back(block);
+            }
+            ++rows[group_of(block)];
+        }
     }
     return *std::max_element(rows.begin(), rows.end());
 }
@@ -146,7 +150,7 @@ double banked_cycles(const Instruction& instruction, double repeat_cycles) {
     const uint32_t repeats = instruction.work.repeats;
     std::vector<Operand> operands;
     for (const Access& access : instruction.accesses) {
-        if (access.mem == Mem::UB && !access.span.empty()) operands.emplace_back(access, repeats);
+        if (access.mem == Mem::UB && !access.span.empty()) operands.emplace_back(access, instruction.work);
     }
     double cycles = 0;
     for (uint32_t r = 0; r < repeats; ++r) {
