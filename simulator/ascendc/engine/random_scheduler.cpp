@@ -26,7 +26,9 @@ public:
     void wake_scalar(SimCore& core) override { list(core, Pipe::S); }
     void later(double, std::function<void()> effect) override { effects_.push_back(std::move(effect)); }
     void between_dispatches(SimCore& core) override {
-        if (chip_.random()() % 4 != 0) return;
+        if (chip_.random()() % 4 == 0) let_others_run(core);
+    }
+    void let_others_run(SimCore& core) override {
         list(core, Pipe::S);
         core.yield();
     }

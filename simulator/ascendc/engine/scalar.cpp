@@ -4,9 +4,12 @@
 
 #include "engine/chip.h"
 #include "engine/cost.h"
+#include "engine/scheduler.h"
 #include "engine/sim_core.h"
 
 namespace sals::sim {
+
+static constexpr int MAX_POLLS = 1000000;
 
 uint32_t SimCore::next_scalar_index(const char* instruction, Where where) {
     PipeState& scalar = pipe(Pipe::S);
@@ -132,6 +135,12 @@ void SimCore::clean_and_invalidate(uint64_t address, bool whole, Where where) {
         cache_.drop(line);
     }
     scalar_time_ += scalar_gm_miss_cycles();
+    if (++polls_ > MAX_POLLS) {
+        report(Check::SYNCCHECK, where,
+               "this core has invalidated its cache a million times: it polls GM for something that does not come");
+        wait_until([] { return false; }, "a value in GM", where);
+    }
+    chip_.scheduler().let_others_run(*this);
 }
 
 }  // namespace sals::sim

@@ -25,6 +25,8 @@ public:
     virtual void later(double cycles, std::function<void()> effect) = 0;
     // Called by the scalar unit between two dispatches.
     virtual void between_dispatches(SimCore& core) = 0;
+    // Called by the scalar unit of `core` where it may be polling: let the others catch up with its time.
+    virtual void let_others_run(SimCore& core) = 0;
     virtual void fill(LaunchResult& result) = 0;
 };
 

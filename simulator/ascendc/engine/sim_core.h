@@ -149,6 +149,7 @@ private:
     DataCache cache_;
     Waiting waiting_;
     double scalar_time_ = 0;
+    int polls_ = 0;    // of GM, by invalidating the cache
     double now_ = 0;  // of the item being executed
     Fiber fiber_;
 };

@@ -39,6 +39,10 @@ public:
     void wake_scalar(SimCore& core) override { scalars_.push_back(&core); }
     void later(double cycles, std::function<void()> effect) override { at(now_ + cycles, std::move(effect)); }
     void between_dispatches(SimCore&) override {}
+    void let_others_run(SimCore& core) override {
+        at(core.scalar_time(), [this, &core] { wake_scalar(core); });
+        core.yield();
+    }
     void fill(LaunchResult& result) override;
 
 private:
