@@ -81,13 +81,14 @@ double gm_pieces(const Instruction& instruction) {
     return pieces;
 }
 
+// The data of a DMA flow while the next one is being issued, so its issue is no set-up.
 Timing dma(const Instruction& instruction) {
     expect_name(instruction, table::DMA_NAMES);
     if (!touches(instruction, Mem::GM)) {  // InitConstValue fills L1
-        return {table::DMA_ISSUE, bytes_of(instruction, true) / table::FILL_RATE, 0};
+        return {0, table::DMA_ISSUE + bytes_of(instruction, true) / table::FILL_RATE, 0};
     }
     const double requests = std::max<double>(instruction.work.rows, gm_pieces(instruction));
-    return {table::DMA_ISSUE, requests * table::REQUEST, table::GM_LATENCY};
+    return {0, table::DMA_ISSUE + requests * table::REQUEST, table::GM_LATENCY};
 }
 
 Timing load(const Instruction& instruction) {
