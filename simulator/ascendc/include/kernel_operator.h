@@ -16,3 +16,4 @@
 #include "ascendc/tiling.h"
 #include "ascendc/tpipe.h"
 #include "ascendc/tque.h"
+#include "ascendc/vec_arithmetic.h"

@@ -72,14 +72,17 @@ void copy_blocks(const Place& dst, const Place& src, const DataCopyParams& param
     check_dma_route(check, dst, src);
     check_dma_alignment(check, dst, src, sizeof(T));
     check_atomic_type<T>(check, dst);
-    check.range("blockCount", params.blockCount, 0, MAX_DMA_BLOCKS);
+    check_field(check, "blockCount", params.blockCount, 0, MAX_DMA_BLOCKS);
+    params.blockLen.check(check, "blockLen");
+    params.srcGap.check(check, "srcGap");
+    params.dstGap.check(check, "dstGap");
     if (!check.ok() || params.blockCount == 0 || params.blockLen == 0) return;
 
     const uint32_t unit = dma_unit(dst.mem);
     const uint64_t bytes = uint64_t{params.blockLen} * unit;
-    const Operand to{dst.mem, sim::Span::pieces(dst.begin, bytes, params.blockCount,
+    const MoveEnd to{dst.mem, sim::Span::pieces(dst.begin, bytes, params.blockCount,
                                                 bytes + uint64_t{params.dstGap} * unit)};
-    const Operand from{src.mem, sim::Span::pieces(src.begin, bytes, params.blockCount,
+    const MoveEnd from{src.mem, sim::Span::pieces(src.begin, bytes, params.blockCount,
                                                   bytes + uint64_t{params.srcGap} * ONE_BLK_SIZE)};
     sim::Work work;
     work.elem_bytes = sizeof(T);
@@ -96,8 +99,7 @@ void copy_count(const Place& dst, const Place& src, uint32_t count, sim::Where w
     CallCheck check("DataCopy", where);
     check.multiple("count in bytes", bytes, unit,
                    ": the rest is not moved. Move whole datablocks, or use DataCopyPad between GM and UB");
-    check.range("count in datablocks", bytes / unit, 0, MAX_DMA_BLOCK_LEN);
-    copy_blocks<T>(dst, src, DataCopyParams(1, static_cast<uint16_t>(bytes / unit), 0, 0), where);
+    copy_blocks<T>(dst, src, DataCopyParams(1, bytes / unit, 0, 0), where);
 }
 
 }  // namespace internal

@@ -58,12 +58,14 @@ inline void check_nd2nz(CallCheck& check, const Place& dst, const Nd2NzParams& p
     check.in_memory("dst", dst.mem, {sim::Mem::L1});
     check.on_core_with(dst.mem);
     check.aligned("dst", dst.mem, dst.begin, ONE_BLK_SIZE);
-    check.range("ndNum", params.ndNum, 0, MAX_ND2NZ_MATRICES);
-    check.range("nValue", params.nValue, 0, MAX_ND2NZ_STRIDE);
-    check.range("srcDValue", params.srcDValue, 1, UINT16_MAX);
-    check.range("dstNzC0Stride", params.dstNzC0Stride, 1, MAX_ND2NZ_STRIDE);
-    check.range("dstNzNStride", params.dstNzNStride, 1, MAX_ND2NZ_STRIDE);
-    check.range("dstNzMatrixStride", params.dstNzMatrixStride, 0, MAX_ND2NZ_STRIDE);
+    check_field(check, "ndNum", params.ndNum, 0, MAX_ND2NZ_MATRICES);
+    check_field(check, "nValue", params.nValue, 0, MAX_ND2NZ_STRIDE);
+    params.dValue.check(check, "dValue");
+    params.srcNdMatrixStride.check(check, "srcNdMatrixStride");
+    check_field(check, "srcDValue", params.srcDValue, 1, UINT16_MAX);
+    check_field(check, "dstNzC0Stride", params.dstNzC0Stride, 1, MAX_ND2NZ_STRIDE);
+    check_field(check, "dstNzNStride", params.dstNzNStride, 1, MAX_ND2NZ_STRIDE);
+    check_field(check, "dstNzMatrixStride", params.dstNzMatrixStride, 0, MAX_ND2NZ_STRIDE);
 }
 
 inline void issue_nd2nz(const Place& dst, const Place& src, const Nd2NzGeometry& geometry, sim::Where where) {

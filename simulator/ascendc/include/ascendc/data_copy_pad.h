@@ -56,25 +56,29 @@ inline void load_padded_block(const OperandView& ub, uint64_t to, const OperandV
     fill_elements(ub, tail, to + geometry.ub_block(), fill.value, element_bytes, taint);
 }
 
-inline void check_pad(CallCheck& check, const Place& ub, const PadGeometry& geometry,
+inline void check_pad(CallCheck& check, const Place& ub, const DataCopyExtParams& params,
                       uint64_t element_bytes) {
     check.in_memory("the local tensor", ub.mem, {sim::Mem::UB});
     check.on_core_with(sim::Mem::UB);
     check.aligned("the local tensor", ub.mem, ub.begin, ONE_BLK_SIZE);
-    check.range("blockCount", geometry.blocks, 0, MAX_DMA_BLOCKS);
-    check.range("blockLen", geometry.data, 0, MAX_PAD_BLOCK_BYTES);
-    check.multiple("blockLen", geometry.data, element_bytes, ", part of an element");
-    check.range("leftPadding in bytes", geometry.left, 0, ONE_BLK_SIZE);
-    check.range("rightPadding in bytes", geometry.right, 0, ONE_BLK_SIZE);
+    check_field(check, "blockCount", params.blockCount, 0, MAX_DMA_BLOCKS);
+    check.range("blockLen", params.blockLen, 0, MAX_PAD_BLOCK_BYTES);
+    check.multiple("blockLen", params.blockLen, element_bytes, ", part of an element");
+}
+
+inline void check_padding(CallCheck& check, const DataCopyPadParams& pad, uint64_t element_bytes) {
+    pad.leftPadding.check(check, "leftPadding");
+    pad.rightPadding.check(check, "rightPadding");
+    check.range("leftPadding in bytes", pad.leftPadding * element_bytes, 0, ONE_BLK_SIZE);
+    check.range("rightPadding in bytes", pad.rightPadding * element_bytes, 0, ONE_BLK_SIZE);
+    if (element_bytes == 8 && pad.isPad && pad.paddingValue != 0) {
+        check.fail("paddingValue of 64-bit elements must be 0");
+    }
 }
 
 template <class T>
-void load_padded(const Place& ub, const Place& gm, const PadGeometry& geometry, PadFill fill,
-                 sim::Where where) {
-    CallCheck check("DataCopyPad", where);
-    check_pad(check, ub, geometry, sizeof(T));
-    if (!check.ok() || geometry.blocks == 0 || geometry.data == 0) return;
-
+void issue_padded_load(const Place& ub, const Place& gm, const PadGeometry& geometry, PadFill fill,
+                       sim::Where where) {
     sim::Core* const core = &sim::Core::current();
     const sim::Span to = sim::Span::pieces(ub.begin, geometry.ub_block(), geometry.blocks, geometry.ub_step);
     const sim::Span from = sim::Span::pieces(gm.begin, geometry.data, geometry.blocks, geometry.gm_step);
@@ -108,10 +112,10 @@ template <class T>
 void load_padded_call(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& params,
                       const DataCopyPadParams& pad, sim::Where where) {
     static_assert(!std::is_same_v<T, int4b_t>, "DataCopyPad moves whole bytes: view the tensors as int8_t");
-    if (sizeof(T) == 8 && pad.isPad && pad.paddingValue != 0) {
-        CallCheck("DataCopyPad", where).fail("paddingValue of 64-bit elements must be 0");
-        return;
-    }
+    CallCheck check("DataCopyPad", where);
+    check_pad(check, place_of(dst), params, sizeof(T));
+    check_padding(check, pad, sizeof(T));
+    if (!check.ok() || params.blockCount == 0 || params.blockLen == 0) return;
     PadGeometry geometry;
     geometry.blocks = params.blockCount;
     geometry.left = pad.leftPadding * sizeof(T);
@@ -120,32 +124,32 @@ void load_padded_call(const LocalTensor<T>& dst, const GlobalTensor<T>& src, con
     geometry.gm_step = uint64_t{params.blockLen} + params.srcStride;
     geometry.ub_step = geometry.ub_block() + uint64_t{params.dstStride} * ONE_BLK_SIZE;
     const bool has_padding = pad.leftPadding != 0 || pad.rightPadding != 0;
-    load_padded<T>(place_of(dst), place_of(src), geometry, pad_fill(pad.isPad, pad.paddingValue, has_padding),
-                   where);
+    const PadFill fill = pad_fill(pad.isPad, pad.paddingValue, has_padding);
+    issue_padded_load<T>(place_of(dst), place_of(src), geometry, fill, where);
 }
 
 template <class T>
 void store_padded_call(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& params,
                        sim::Where where) {
     static_assert(!std::is_same_v<T, int4b_t>, "DataCopyPad moves whole bytes: view the tensors as int8_t");
-    PadGeometry geometry;
-    geometry.blocks = params.blockCount;
-    geometry.data = params.blockLen;
     CallCheck check("DataCopyPad", where);
-    check_pad(check, place_of(src), geometry, sizeof(T));
+    check_pad(check, place_of(src), params, sizeof(T));
     check_atomic_type<T>(check, place_of(dst));
-    if (!check.ok() || geometry.blocks == 0 || geometry.data == 0) return;
+    if (!check.ok() || params.blockCount == 0 || params.blockLen == 0) return;
+    PadGeometry geometry;
+    geometry.data = params.blockLen;
     const uint64_t gm_step = uint64_t{params.blockLen} + params.dstStride;
     const uint64_t ub_step = geometry.ub_block() + uint64_t{params.srcStride} * ONE_BLK_SIZE;
-    const Operand to{sim::Mem::GM,
-                     sim::Span::pieces(dst.sim_address(), geometry.data, geometry.blocks, gm_step)};
-    const Operand from{sim::Mem::UB,
-                       sim::Span::pieces(src.sim_begin(), geometry.data, geometry.blocks, ub_step)};
+    const MoveEnd to{sim::Mem::GM,
+                     sim::Span::pieces(dst.sim_address(), params.blockLen, params.blockCount, gm_step)};
+    const MoveEnd from{sim::Mem::UB,
+                       sim::Span::pieces(src.sim_begin(), params.blockLen, params.blockCount, ub_step)};
     issue_copy("DataCopyPad", sim::Pipe::MTE3, to, from, where);
 }
 
 inline DataCopyExtParams widen(const DataCopyParams& params) {
-    return {params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0};
+    DataCopyExtParams wide(params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0);
+    return wide;
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "ascendc/field.h"
 #include "ascendc/macros.h"
 
 // How L0C values are converted on their way out; the letters after a leading V take one factor per column.
@@ -27,29 +28,29 @@ using ::QuantMode_t;
 // gaps.
 struct DataCopyParams {
     __aicore__ DataCopyParams() {}
-    __aicore__ DataCopyParams(const uint16_t count, const uint16_t len, const uint16_t src_gap,
-                              const uint16_t dst_gap)
+    __aicore__ DataCopyParams(const internal::U16 count, const internal::U16 len, const internal::U16 src_gap,
+                              const internal::U16 dst_gap)
         : blockCount(count), blockLen(len), srcGap(src_gap), dstGap(dst_gap) {}
 
-    uint16_t blockCount = 1;
-    uint16_t blockLen = 0;
+    internal::U16 blockCount = 1;
+    internal::U16 blockLen = 0;
     union {
-        uint16_t srcGap = 0;
-        uint16_t srcStride;  // older name
+        internal::U16 srcGap = 0;
+        internal::U16 srcStride;  // older name
     };
     union {
-        uint16_t dstGap = 0;
-        uint16_t dstStride;  // older name
+        internal::U16 dstGap = 0;
+        internal::U16 dstStride;  // older name
     };
 };
 
 struct DataCopyExtParams {
     __aicore__ DataCopyExtParams() {}
-    __aicore__ DataCopyExtParams(const uint16_t count, const uint32_t len, const uint32_t src_stride,
+    __aicore__ DataCopyExtParams(const internal::U16 count, const uint32_t len, const uint32_t src_stride,
                                  const uint32_t dst_stride, const uint32_t reserved)
         : blockCount(count), blockLen(len), srcStride(src_stride), dstStride(dst_stride), rsv(reserved) {}
 
-    uint16_t blockCount = 1;
+    internal::U16 blockCount = 1;
     uint32_t blockLen = 0;   // bytes
     uint32_t srcStride = 1;  // from the end of a block to the next: bytes in GM, 32 bytes in UB
     uint32_t dstStride = 1;
@@ -58,35 +59,36 @@ struct DataCopyExtParams {
 
 struct DataCopyPadParams {
     __aicore__ DataCopyPadParams() {}
-    __aicore__ DataCopyPadParams(const bool is_pad, const uint8_t left, const uint8_t right,
+    __aicore__ DataCopyPadParams(const bool is_pad, const internal::U8 left, const internal::U8 right,
                                  const uint64_t value)
         : isPad(is_pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
 
     bool isPad = false;
-    uint8_t leftPadding = 0;  // elements
-    uint8_t rightPadding = 0;
+    internal::U8 leftPadding = 0;  // elements
+    internal::U8 rightPadding = 0;
     uint64_t paddingValue = 0;  // the element's bits
 };
 
 template <typename T>
 struct DataCopyPadExtParams {
     __aicore__ DataCopyPadExtParams() {}
-    __aicore__ DataCopyPadExtParams(const bool is_pad, const uint8_t left, const uint8_t right, T value)
+    __aicore__ DataCopyPadExtParams(const bool is_pad, const internal::U8 left, const internal::U8 right,
+                                    T value)
         : isPad(is_pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
 
     bool isPad = false;
-    uint8_t leftPadding = 0;  // elements
-    uint8_t rightPadding = 0;
+    internal::U8 leftPadding = 0;  // elements
+    internal::U8 rightPadding = 0;
     T paddingValue = 0;
 };
 
 // ndNum row-major matrices of nValue x dValue elements become fractals of rows of 32 bytes.
 struct Nd2NzParams {
     __aicore__ Nd2NzParams() {}
-    __aicore__ Nd2NzParams(const uint16_t nd_num, const uint16_t n_value, const uint16_t d_value,
-                           const uint16_t src_matrix_stride, const uint16_t src_d_value,
-                           const uint16_t dst_c0_stride, const uint16_t dst_n_stride,
-                           const uint16_t dst_matrix_stride)
+    __aicore__ Nd2NzParams(const internal::U16 nd_num, const internal::U16 n_value,
+                           const internal::U16 d_value, const internal::U16 src_matrix_stride,
+                           const internal::U16 src_d_value, const internal::U16 dst_c0_stride,
+                           const internal::U16 dst_n_stride, const internal::U16 dst_matrix_stride)
         : ndNum(nd_num),
           nValue(n_value),
           dValue(d_value),
@@ -96,21 +98,22 @@ struct Nd2NzParams {
           dstNzNStride(dst_n_stride),
           dstNzMatrixStride(dst_matrix_stride) {}
 
-    uint16_t ndNum = 0;
-    uint16_t nValue = 0;
-    uint16_t dValue = 0;
-    uint16_t srcNdMatrixStride = 0;  // elements
-    uint16_t srcDValue = 0;          // elements from row to row
-    uint16_t dstNzC0Stride = 0;      // 32 bytes, from a column of fractals to the next
-    uint16_t dstNzNStride = 0;       // 32 bytes, from row to row
-    uint16_t dstNzMatrixStride = 0;  // elements
+    internal::U16 ndNum = 0;
+    internal::U16 nValue = 0;
+    internal::U16 dValue = 0;
+    internal::U16 srcNdMatrixStride = 0;  // elements
+    internal::U16 srcDValue = 0;          // elements from row to row
+    internal::U16 dstNzC0Stride = 0;      // 32 bytes, from a column of fractals to the next
+    internal::U16 dstNzNStride = 0;       // 32 bytes, from row to row
+    internal::U16 dstNzMatrixStride = 0;  // elements
 };
 
 struct DataCopyCO12DstParams {
     __aicore__ DataCopyCO12DstParams() {}
-    __aicore__ DataCopyCO12DstParams(const uint16_t n_size, const uint16_t m_size, const uint32_t dst_stride,
-                                     const uint16_t src_stride, const QuantMode_t quant_pre,
-                                     const uint8_t relu_pre, const bool channel_split, const bool nz2nd_en)
+    __aicore__ DataCopyCO12DstParams(const internal::U16 n_size, const internal::U16 m_size,
+                                     const uint32_t dst_stride, const internal::U16 src_stride,
+                                     const QuantMode_t quant_pre, const uint8_t relu_pre,
+                                     const bool channel_split, const bool nz2nd_en)
         : nSize(n_size),
           mSize(m_size),
           dstStride(dst_stride),
@@ -121,10 +124,10 @@ struct DataCopyCO12DstParams {
           nz2ndEn(nz2nd_en) {}
 
     uint8_t sid = 0;
-    uint16_t nSize = 0;
-    uint16_t mSize = 0;
+    internal::U16 nSize = 0;
+    internal::U16 mSize = 0;
     uint32_t dstStride = 1;  // nz2nd: elements of a row of dst; else 32 bytes, between columns of fractals
-    uint16_t srcStride = 1;  // 64 bytes, between columns of fractals
+    internal::U16 srcStride = 1;  // 64 bytes, between columns of fractals
     uint8_t unitFlag = 0;
     uint8_t clipReluPre = 0;
     uint8_t eltWiseOp = 0;

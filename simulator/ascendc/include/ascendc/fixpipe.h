@@ -22,14 +22,16 @@ constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
 
 struct FixpipeParamsV220 {
     __aicore__ FixpipeParamsV220() {}
-    __aicore__ FixpipeParamsV220(const uint16_t n_size, const uint16_t m_size, const uint16_t src_stride,
-                                 const uint32_t dst_stride, const bool relu_en)
+    __aicore__ FixpipeParamsV220(const internal::U16 n_size, const internal::U16 m_size,
+                                 const internal::U16 src_stride, const uint32_t dst_stride,
+                                 const bool relu_en)
         : nSize(n_size), mSize(m_size), srcStride(src_stride), dstStride(dst_stride), reluEn(relu_en) {}
-    __aicore__ FixpipeParamsV220(const uint16_t n_size, const uint16_t m_size, const uint16_t src_stride,
-                                 const uint32_t dst_stride, const bool relu_en, const QuantMode_t quant_pre,
-                                 const int64_t deq_scalar, const uint16_t nd_num,
-                                 const uint16_t src_nd_stride, const uint16_t dst_nd_stride,
-                                 const uint8_t unit_flag, const bool is_channel_split = false)
+    __aicore__ FixpipeParamsV220(const internal::U16 n_size, const internal::U16 m_size,
+                                 const internal::U16 src_stride, const uint32_t dst_stride,
+                                 const bool relu_en, const QuantMode_t quant_pre, const int64_t deq_scalar,
+                                 const internal::U16 nd_num, const internal::U16 src_nd_stride,
+                                 const internal::U16 dst_nd_stride, const uint8_t unit_flag,
+                                 const bool is_channel_split = false)
         : nSize(n_size),
           mSize(m_size),
           srcStride(src_stride),
@@ -43,21 +45,26 @@ struct FixpipeParamsV220 {
           unitFlag(unit_flag),
           isChannelSplit(is_channel_split) {}
 
-    uint16_t nSize = 0;
-    uint16_t mSize = 0;
-    uint16_t srcStride = 0;  // 64 bytes, between columns of fractals
+    internal::U16 nSize = 0;
+    internal::U16 mSize = 0;
+    internal::U16 srcStride = 0;  // 64 bytes, between columns of fractals
     uint32_t dstStride = 0;  // ROW_MAJOR: elements of a row of dst; NZ: 32 bytes, between columns of fractals
     QuantMode_t quantPre = QuantMode_t::NoQuant;
     uint64_t deqScalar = 0;
-    uint16_t ndNum = 1;        // ROW_MAJOR: matrices
-    uint16_t srcNdStride = 0;  // 1024 bytes
-    uint16_t dstNdStride = 0;  // elements
+    internal::U16 ndNum = 1;        // ROW_MAJOR: matrices
+    internal::U16 srcNdStride = 0;  // 1024 bytes
+    internal::U16 dstNdStride = 0;  // elements
     bool reluEn = false;
     uint8_t unitFlag = 0;  // as in MmadParams
     bool isChannelSplit = false;
 };
 
-__aicore__ inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride) {
+__aicore__ inline void SetFixpipeNz2ndFlag(internal::U16 ndNum, internal::U16 srcNdStride,
+                                           internal::U16 dstNdStride, sim::Where where = sim::Where::here()) {
+    internal::CallCheck check("SetFixpipeNz2ndFlag", where);
+    ndNum.check(check, "ndNum");
+    srcNdStride.check(check, "srcNdStride");
+    dstNdStride.check(check, "dstNdStride");
     sim::Registers& registers = sim::Core::current().registers();
     registers.nd_num = ndNum;
     registers.nd_src_stride = srcNdStride;
@@ -78,7 +85,7 @@ inline constexpr uint32_t MAX_FIXPIPE_SRC_ND_STRIDE = 512;
 struct FixpipeCall {
     const char* name;         // in findings
     const char* instruction;  // for the cost model
-    uint16_t n, m, src_stride;
+    U16 n, m, src_stride;
     uint32_t dst_stride;
     QuantMode_t quant;
     bool relu, channel_split, to_rows;
@@ -86,9 +93,10 @@ struct FixpipeCall {
 };
 
 inline void check_fixpipe_shape(CallCheck& check, const FixpipeCall& call) {
-    check.range("nSize", call.n, 0, MAX_FIXPIPE_N);
+    check_field(check, "nSize", call.n, 0, MAX_FIXPIPE_N);
     if (!call.to_rows) check.multiple("nSize", call.n, call.channel_split ? 8 : CUBE_SIDE, " (NZ)");
-    check.range("mSize", call.m, 0, call.to_rows ? MAX_FIXPIPE_ND_M : UINT16_MAX);
+    check_field(check, "mSize", call.m, 0, call.to_rows ? MAX_FIXPIPE_ND_M : UINT16_MAX);
+    call.src_stride.check(check, "srcStride");
     check.range("dstStride", call.dst_stride, 1, UINT32_MAX);
     if (call.unit_flag == 1 || call.unit_flag > 3) {
         check.fail("unitFlag must be 0, 2 or 3, got " + std::to_string(call.unit_flag));
@@ -178,7 +186,7 @@ template <class T, class U, const FixpipeConfig& config>
 void fixpipe_call(const Place& dst, const Place& src, const Place& quant_tensor,
                   const FixpipeParamsV220& params, sim::Where where) {
     constexpr bool TO_ROWS = config.format == CO2Layout::ROW_MAJOR;
-    if (TO_ROWS) SetFixpipeNz2ndFlag(params.ndNum, params.srcNdStride, params.dstNdStride);
+    if (TO_ROWS) SetFixpipeNz2ndFlag(params.ndNum, params.srcNdStride, params.dstNdStride, where);
     if (is_scaled(params.quantPre) && !is_per_column(params.quantPre))
         SetFixpipePreQuantFlag(params.deqScalar);
     const FixpipeCall call{"Fixpipe",       "Fixpipe",        params.nSize,

@@ -57,6 +57,10 @@ inline void check_load_target(CallCheck& check, const Place& dst, const Place& s
 template <class T>
 void check_load_2d(CallCheck& check, const Place& dst, const Place& src, const LoadData2DParams& params) {
     check_load_target(check, dst, src);
+    params.startIndex.check(check, "startIndex");
+    params.repeatTimes.check(check, "repeatTimes");
+    params.srcStride.check(check, "srcStride");
+    params.dstGap.check(check, "dstGap");
     if (params.ifTranspose && (sizeof(T) != 2 || src.mem != sim::Mem::L1)) {
         check.fail(
             "ifTranspose works from L1 to L0A or L0B with 16-bit elements; use LoadDataWithTranspose for "

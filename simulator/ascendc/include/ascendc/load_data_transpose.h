@@ -80,6 +80,11 @@ void check_load_transposed(CallCheck& check, const Place& dst, const Place& src,
     check.on_core_with(dst.mem);
     check.aligned("dst", dst.mem, dst.begin, FRACTAL_BYTES);
     check.aligned("src", src.mem, src.begin, ONE_BLK_SIZE);
+    params.startIndex.check(check, "startIndex");
+    params.repeatTimes.check(check, "repeatTimes");
+    params.srcStride.check(check, "srcStride");
+    params.dstGap.check(check, "dstGap");
+    params.dstFracGap.check(check, "dstFracGap");
     if (std::is_same_v<T, int4b_t> && dst.mem == sim::Mem::L0A) {
         check.fail("int4b_t can be transposed into L0B only");
     }

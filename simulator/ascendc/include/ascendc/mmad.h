@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ascendc/call_check.h"
+#include "ascendc/field.h"
 #include "ascendc/mmad_compute.h"
 #include "ascendc/place.h"
 
@@ -15,9 +16,9 @@ namespace AscendC {
 
 struct MmadParams {
     __aicore__ MmadParams() {}
-    __aicore__ MmadParams(const uint16_t m_value, const uint16_t n_value, const uint16_t k_value,
-                          const bool is_bias, const int32_t fm_offset, const bool en_sparse,
-                          const bool en_winograd_a, const bool en_winograd_b)
+    __aicore__ MmadParams(const internal::U16 m_value, const internal::U16 n_value,
+                          const internal::U16 k_value, const bool is_bias, const int32_t fm_offset,
+                          const bool en_sparse, const bool en_winograd_a, const bool en_winograd_b)
         : m(m_value),
           n(n_value),
           k(k_value),
@@ -26,8 +27,9 @@ struct MmadParams {
           enSsparse(en_sparse),
           enWinogradA(en_winograd_a),
           enWinogradB(en_winograd_b) {}
-    __aicore__ MmadParams(const uint16_t m_value, const uint16_t n_value, const uint16_t k_value,
-                          const uint8_t unit_flag, const bool cmatrix_source, const bool cmatrix_init_val)
+    __aicore__ MmadParams(const internal::U16 m_value, const internal::U16 n_value,
+                          const internal::U16 k_value, const uint8_t unit_flag, const bool cmatrix_source,
+                          const bool cmatrix_init_val)
         : m(m_value),
           n(n_value),
           k(k_value),
@@ -35,9 +37,9 @@ struct MmadParams {
           cmatrixSource(cmatrix_source),
           cmatrixInitVal(cmatrix_init_val) {}
 
-    uint16_t m = 0;
-    uint16_t n = 0;
-    uint16_t k = 0;
+    internal::U16 m = 0;
+    internal::U16 n = 0;
+    internal::U16 k = 0;
     bool isBias = false;   // older way to say cmatrixInitVal = false
     int32_t fmOffset = 0;  // this and the next three are ignored by architecture 2201
     bool enSsparse = false;
@@ -74,9 +76,9 @@ void check_mmad(CallCheck& check, const MmadPlaces& places, const MmadParams& pa
     check.aligned("dst", places.c.mem, places.c.begin, L0C_FRACTAL_BYTES);
     check.aligned("fm", places.a.mem, places.a.begin, FRACTAL_BYTES);
     check.aligned("filter", places.b.mem, places.b.begin, FRACTAL_BYTES);
-    check.range("m", params.m, 0, MAX_MMAD_SIDE);
-    check.range("n", params.n, 0, MAX_MMAD_SIDE);
-    check.range("k", params.k, 0, MAX_MMAD_SIDE);
+    check_field(check, "m", params.m, 0, MAX_MMAD_SIDE);
+    check_field(check, "n", params.n, 0, MAX_MMAD_SIDE);
+    check_field(check, "k", params.k, 0, MAX_MMAD_SIDE);
     if (std::is_same_v<T, int4b_t>) check.multiple("k of int4b_t", params.k, 2);
     if (params.unitFlag == 1 || params.unitFlag > 3) {
         check.fail("unitFlag must be 0, 2 or 3, got " + std::to_string(params.unitFlag));

@@ -70,13 +70,14 @@ void for_each_pair(const sim::Span& dst, const sim::Span& src, F&& f) {
     }
 }
 
-struct Operand {
+// One end of a move.
+struct MoveEnd {
     sim::Mem mem;
     sim::Span span;
 };
 
 // Dispatches the copy of `src` to `dst`: equally many pieces of equal size.
-inline void issue_copy(const char* name, sim::Pipe pipe, const Operand& dst, const Operand& src,
+inline void issue_copy(const char* name, sim::Pipe pipe, const MoveEnd& dst, const MoveEnd& src,
                        sim::Where where, sim::Work work = {}) {
     sim::Core* const core = &sim::Core::current();
     const AtomicMode atomic = dst.mem == sim::Mem::GM ? AtomicMode::current() : AtomicMode{};
