@@ -13,8 +13,8 @@ from sals import _sim
 from sals.simulator.arguments import GmArgument, as_numpy, placed
 from sals.simulator.result import Result, result_from
 
-KINDS = {"mix": (True, 2), "cube": (True, 0), "vector": (False, 2)}  # has cubes, vector cores of a group
-MAX_SIMULATED_CORES = 64
+KINDS = {"mix": (True, 2), "cube": (True, 0), "vector": (False, 1)}  # has a cube core, vector cores beside it
+MAX_SIMULATED_CORES = 128
 
 
 def launch(
@@ -46,9 +46,9 @@ def launch(
         CPU tensor is a read-only input, see also `output`, `inout` and `workspace`. None is a null pointer,
         an int is passed by value.
     cores : int
-        Groups of one cube core and two vector cores; 20 and 24 exist.
+        What ``GetBlockNum`` returns. Chips have 20 or 24 cube cores, and twice as many vector cores.
     kind : {"mix", "cube", "vector"}
-        Cores that the kernel runs on.
+        One of `cores` is a cube core with its two vector cores, a cube core, or a vector core.
     seed : int
         0: pipes run in the order of modelled time. Others choose a random legal order, in which modelled time
         has no meaning.
@@ -109,7 +109,7 @@ def launch(
         options,
     )
     outputs = _copy_back(gm, places)
-    result = result_from(raw, outputs, clock_ghz, keep_trace=bool(trace))
+    result = result_from(raw, gm, outputs, clock_ghz, keep_trace=bool(trace))
     if result.trace is not None and not isinstance(trace, bool):
         result.trace.write_json(trace)
     return result

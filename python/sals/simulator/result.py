@@ -150,7 +150,7 @@ class Counters:
             "asked for": (self.l2_read_bytes, self.l2_write_bytes),
         }
         for name in {**self.region_read_bytes, **self.region_write_bytes}:
-            rows["  " + name] = self.region_read_bytes.get(name, 0), self.region_write_bytes.get(name, 0)
+            rows[f"  {name}"] = self.region_read_bytes.get(name, 0), self.region_write_bytes.get(name, 0)
         return "\n".join([*lines, *(f"{name:<20}{r:>16,.0f}{w:>16,.0f}" for name, (r, w) in rows.items())])
 
     def _used_pipes(self) -> Iterator[tuple[str, str]]:
@@ -239,9 +239,13 @@ class Result:
 
 
 def result_from(
-    raw: Mapping[str, Any], outputs: dict[str, np.ndarray], clock_ghz: float, keep_trace: bool
+    raw: Mapping[str, Any],
+    names: Iterable[str],
+    outputs: dict[str, np.ndarray],
+    clock_ghz: float,
+    keep_trace: bool,
 ) -> Result:
-    """Give the parts of a launch their names."""
+    """Give the parts of a launch their names; `names` are those of the arguments, in order."""
     cores = tuple(
         CoreCounters(name, end, {pipe: PipeCounters(*counters) for pipe, counters in pipes.items()})
         for name, end, pipes in raw["cores"]
@@ -250,8 +254,8 @@ def result_from(
     counters = Counters(
         cores=cores,
         instructions={name: InstructionCount(count, cycles) for name, count, cycles in raw["instructions"]},
-        region_read_bytes=dict(raw["region_read_bytes"]),
-        region_write_bytes=dict(raw["region_write_bytes"]),
+        region_read_bytes=_in_order(raw["region_read_bytes"], names),
+        region_write_bytes=_in_order(raw["region_write_bytes"], names),
         **{name: raw[name] for name in totals},
     )
     timeline = {"core_names": [core.name for core in cores], "pipes": _sim.PIPES, "clock_ghz": clock_ghz}
@@ -264,3 +268,8 @@ def result_from(
         trace=Trace(**raw["trace"], **timeline) if keep_trace else None,
         outputs=outputs,
     )
+
+
+def _in_order(pairs: Iterable[tuple[str, float]], names: Iterable[str]) -> dict[str, float]:
+    values = dict(pairs)
+    return {name: values[name] for name in names if name in values}

@@ -66,8 +66,8 @@ class Trace:
         for core, core_name in enumerate(self.core_names):
             yield _metadata("process_name", core, 0, {"name": core_name})
             yield _metadata("process_sort_index", core, 0, {"sort_index": core})
-            for pipe, pipe_name in enumerate(self.pipes):
-                yield _metadata("thread_name", core, pipe, {"name": pipe_name})
+            for pipe in np.unique(self.pipe[self.core == core]).tolist():
+                yield _metadata("thread_name", core, pipe, {"name": self.pipes[pipe]})
                 yield _metadata("thread_sort_index", core, pipe, {"sort_index": pipe})
 
     def _events(self) -> Iterator[str]:
