@@ -73,6 +73,7 @@ void Chip::report(Finding finding) {
 }
 
 bool Chip::leaves_out(const SimCore& core, const std::string& what, const std::string& pair, Where where) {
+    if (where.implied) return false;
     const std::string kind = core.kind() == CoreKind::AIC ? "AIC " : "AIV ";
     const char* slash = std::strrchr(where.file, '/');
     const std::string file = slash == nullptr ? where.file : slash + 1;
@@ -105,15 +106,42 @@ std::vector<SimCore*> Chip::members(CoreKind kind, int group) const {
     return found;
 }
 
+// The counter behind a flag ends at 15: a set must come after the wait for the one 15 sets earlier, in every
+// order.
+void Chip::check_counter(SimCore& core, int id, const CrossCoreMessage& message,
+                         const std::vector<SimCore*>& receivers) {
+    const size_t number = ++core.sets_[id];
+    if (number <= MAX_CROSS_CORE_SETS) return;
+    const size_t needed = number - MAX_CROSS_CORE_SETS - 1;
+    for (const SimCore* receiver : receivers) {
+        const auto& waits = receiver->waits_[id];
+        const size_t scalar =
+            static_cast<size_t>(receiver->index()) * NUM_PIPES + static_cast<size_t>(Pipe::S);
+        if (needed < waits.size() && waits[needed] <= message.snapshot[scalar]) continue;
+        report({Check::SYNCCHECK,
+                core.name(),
+                message.where,
+                {},
+                "cross-core flag " + std::to_string(id) + " may be set for the 16th time before " +
+                    receiver->name() +
+                    " has waited for the first: its counter ends at 15 and the device aborts. "
+                    "Let the receiver answer in between."});
+        return;
+    }
+}
+
 void Chip::cross_core_set(SimCore& core, int mode, int id, CrossCoreMessage message) {
     const int group = group_of(core);
     if (mode == 2 && core.kind() == CoreKind::AIC) {
-        for (SimCore* vector : members(CoreKind::AIV, group)) vector->deliver(id, message);
+        const std::vector<SimCore*> vectors = members(CoreKind::AIV, group);
+        check_counter(core, id, message, vectors);
+        for (SimCore* vector : vectors) vector->deliver(id, message);
         return;
     }
     const int scope = mode == 0 ? -1 : group;
     const std::vector<SimCore*> senders = members(core.kind(), scope);
     const std::vector<SimCore*> receivers = mode == 2 ? members(CoreKind::AIC, group) : senders;
+    check_counter(core, id, message, receivers);
     const auto key = std::make_tuple(mode, id, static_cast<int>(core.kind()), scope);
     auto& sets = joins_[key];
     sets.resize(senders.size());

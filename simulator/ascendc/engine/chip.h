@@ -63,6 +63,8 @@ private:
     using Sets = std::vector<std::deque<CrossCoreMessage>>;  // of one flag, by core that sets it
     int group_of(const SimCore& core) const;
     std::vector<SimCore*> members(CoreKind kind, int group) const;  // group -1: the whole chip
+    void check_counter(SimCore& core, int id, const CrossCoreMessage& message,
+                       const std::vector<SimCore*>& receivers);
     void report_half_set(int id, const Sets& sets);
     void report_deadlock();
     void collect(LaunchResult& result);

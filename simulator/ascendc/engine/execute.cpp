@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // execute.cpp - a pipe executes the item at the head of its queue: order, races, undefined bytes, effect.
+#include <algorithm>
 #include <cstring>
 
 #include "engine/chip.h"
@@ -113,6 +114,9 @@ void SimCore::check_local(const Access& access, const Item& item, Pipe p) {
     const Conflict conflict = access.writes() ? shadow.write(access.span, me, clock(p), rule)
                                               : shadow.read(access.span, me, clock(p), rule);
     if (!conflict.found) return;
+    // From here on taken as ordered, so that one missing flag is not reported again by all that follows.
+    uint32_t& known = clock(p).complete[static_cast<int>(conflict.earlier.pipe)];
+    known = std::max(known, conflict.earlier.index);
     const Record& earlier = records_[static_cast<int>(conflict.earlier.pipe)][conflict.earlier.index - 1];
     report_race(item.where, item.instruction.name, access.mem, conflict.address, access.writes(), earlier,
                 name(), conflict.earlier_wrote, p, conflict.earlier.pipe, true);

@@ -154,17 +154,11 @@ void SimCore::cross_core_wait(int id, Where where) {
     scalar_time_ = std::max(scalar_time_, messages.front().time) + dispatch_cycles();
     learn(messages.front().snapshot);
     messages.pop_front();
+    waits_[id].push_back(next_scalar_index("CrossCoreWaitFlag", where));
 }
 
 void SimCore::deliver(int id, CrossCoreMessage message) {
-    auto& messages = messages_[id];
-    if (messages.size() >= MAX_CROSS_CORE_SETS) {
-        report(Check::SYNCCHECK, message.where,
-               "cross-core flag " + std::to_string(id) +
-                   " is set for the 16th time without a wait: its counter ends at 15 and the device aborts");
-        return;
-    }
-    messages.push_back(std::move(message));
+    messages_[id].push_back(std::move(message));
     chip_.scheduler().wake_scalar(*this);
 }
 

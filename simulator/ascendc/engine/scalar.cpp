@@ -137,7 +137,8 @@ void SimCore::clean_and_invalidate(uint64_t address, bool whole, Where where) {
     scalar_time_ += scalar_gm_miss_cycles();
     if (++polls_ > MAX_POLLS) {
         report(Check::SYNCCHECK, where,
-               "this core has invalidated its cache a million times: it polls GM for something that does not come");
+               "this core has invalidated its cache a million times: it polls GM for something that does not "
+               "come");
         wait_until([] { return false; }, "a value in GM", where);
     }
     chip_.scheduler().let_others_run(*this);

@@ -174,29 +174,29 @@ void SimCore::end_of_kernel() {
 }
 
 std::string SimCore::describe_blocked() const {
-    if (waiting_.ready) {
-        return name() + " S waits for " + waiting_.what + " at " + waiting_.where.file + ":" +
-               std::to_string(waiting_.where.line);
-    }
     std::string text;
-    for (int p = 0; p < NUM_PIPES; ++p) {
-        if (pipes_[p].queue.empty()) continue;
-        const Item& head = pipes_[p].queue.front();
-        if (!text.empty()) text += "; ";
-        text += name() + " " + name_of(static_cast<Pipe>(p)) + " waits for ";
-        text += head.kind == Item::Kind::WAIT_FLAG ? event_name(head.other, static_cast<Pipe>(p), head.id)
-                                                   : std::string("an L0C tile (unitFlag)");
-        text += std::string(" at ") + head.where.file + ":" + std::to_string(head.where.line);
+    const auto add = [&](Pipe p, const std::string& what, Where where) {
+        text += (text.empty() ? "" : "; ") + name() + " " + name_of(p) + " waits for " + what + " at " +
+                where.file + ":" + std::to_string(where.line);
+    };
+    if (waiting_.ready) add(Pipe::S, waiting_.what, waiting_.where);
+    for (int i = 0; i < NUM_PIPES; ++i) {
+        if (pipes_[i].queue.empty()) continue;
+        const Pipe p = static_cast<Pipe>(i);
+        const Item& head = pipes_[i].queue.front();
+        add(p,
+            head.kind == Item::Kind::WAIT_FLAG ? event_name(head.other, p, head.id)
+                                               : "an L0C tile (unitFlag)",
+            head.where);
     }
     return text;
 }
 
 Where SimCore::first_blocked_at() const {
-    if (waiting_.ready) return waiting_.where;
     for (const PipeState& state : pipes_) {
         if (!state.queue.empty()) return state.queue.front().where;
     }
-    return {};
+    return waiting_.where;
 }
 
 }  // namespace sals::sim

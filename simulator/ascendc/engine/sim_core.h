@@ -138,6 +138,8 @@ private:
     std::vector<Record> records_[NUM_PIPES];  // by item index - 1
     EventFlag flags_[NUM_PIPES][NUM_PIPES][NUM_EVENT_IDS];
     std::deque<CrossCoreMessage> messages_[NUM_CROSS_CORE_IDS];
+    std::vector<uint32_t> waits_[NUM_CROSS_CORE_IDS];  // scalar index of every wait
+    size_t sets_[NUM_CROSS_CORE_IDS] = {};
     int cross_core_mode_[NUM_CROSS_CORE_IDS];
     Shadow shadows_[NUM_LOCAL_MEMS];
     std::vector<std::shared_ptr<const Snapshot>> snapshots_;
@@ -149,7 +151,7 @@ private:
     DataCache cache_;
     Waiting waiting_;
     double scalar_time_ = 0;
-    int polls_ = 0;    // of GM, by invalidating the cache
+    int polls_ = 0;   // of GM, by invalidating the cache
     double now_ = 0;  // of the item being executed
     Fiber fiber_;
 };

@@ -26,8 +26,9 @@ SALS_SIM_API const char* name_of(Mem mem);
 struct Where {
     const char* file = "";
     int line = 0;
+    bool implied = false;  // not written in the kernel: the library does it on behalf of this line
     static constexpr Where here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-        return {file, line};
+        return {file, line, false};
     }
 };
 

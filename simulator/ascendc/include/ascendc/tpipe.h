@@ -40,7 +40,10 @@ inline std::unordered_map<const sim::Core*, TPipe*>& tpipes() {
 
 class TPipe {
 public:
-    explicit TPipe(sim::Where where = sim::Where::here()) : where_(where) { Init(); }
+    explicit TPipe(sim::Where where = sim::Where::here()) : where_(where) {
+        where_.implied = true;
+        Init();
+    }
     ~TPipe() { Destroy(); }
     TPipe(const TPipe&) = delete;
     TPipe& operator=(const TPipe&) = delete;
