@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from sals import simulator
 
 KERNELS = Path(__file__).parent / "kernels" / "detectors.cpp"
