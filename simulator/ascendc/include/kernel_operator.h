@@ -5,6 +5,7 @@
 #include "ascendc/data_copy.h"
 #include "ascendc/data_copy_nd2nz.h"
 #include "ascendc/data_copy_pad.h"
+#include "ascendc/fill.h"
 #include "ascendc/fixpipe.h"
 #include "ascendc/global_tensor.h"
 #include "ascendc/load_data.h"
