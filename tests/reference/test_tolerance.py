@@ -6,7 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sals.reference.equivalence import assert_selection_equivalent
+import builders
+from cases import Case
+from sals.reference import qsi
+from sals.reference.equivalence import DisagreementError, QsiGolden, assert_selection_equivalent
 from sals.reference.selection import SelectionParams
 from tolerance import assert_lse_close, assert_output_close, assert_scores_close
 
@@ -37,6 +40,15 @@ def test_exact_ties_may_not_hide_a_wrong_set():
         differing([0, 2, 3, 6, 7], [0, 1, 2, 6, 7])
     with pytest.raises(AssertionError, match="are swapped"):
         differing([0, 3, 2, 6, 7], [0, 2, 3, 6, 7], order="score")
+
+
+def test_equal_scores_go_to_the_lower_id():
+    """Blocks 4 and 5 have the same score."""
+    assert differing([0, 3, 4, 6, 7], [0, 3, 4, 6, 7]) == 0
+    with pytest.raises(AssertionError, match="block 5 is kept instead of 4"):
+        differing([0, 3, 4, 6, 7], [0, 3, 5, 6, 7])
+    with pytest.raises(AssertionError, match="blocks 5 and 4 of equal scores are in the wrong order"):
+        differing([0, 4, 5, 6, 7], [0, 5, 4, 6, 7], order="score")
 
 
 def test_no_difference_is_allowed_between_lists_of_the_same_scores():
@@ -92,3 +104,17 @@ def test_outputs_and_lse():
     for wrong in (lse + 1e-2, np.array([1.0, 0.0]), np.array([-np.inf, -np.inf])):
         with pytest.raises(AssertionError):
             assert_lse_close(wrong, lse, 5.0)
+
+
+def test_the_golden_indexer_accepts_its_own_lists_only():
+    tensors, keywords = builders.build(Case("golden", seq_lens=(700, 0), s_q=2), seed=3).qsi_args()
+    golden = QsiGolden(*tensors, **keywords)
+    block_ids, selected_lens = qsi(*tensors, **keywords)
+    assert golden.check(block_ids, selected_lens) == 0
+    moved = block_ids.copy()
+    moved[0, 1, 0, 1] += 1
+    longer = selected_lens.copy()
+    longer[1, 0, 1] += 1
+    for wrong in ((moved, selected_lens), (block_ids, longer), (block_ids[..., 1:], selected_lens)):
+        with pytest.raises(DisagreementError):
+            golden.check(*wrong)

@@ -82,6 +82,22 @@ def _assert_counts_equivalent(
         _require(distance <= slack, f"kept {counts}: the mass before candidate {k} is off by {distance}")
 
 
+def _require_lower_ids_first(kept: list[int], scores64: np.ndarray, candidates: range, order: str) -> None:
+    """Blocks of equal scores, such as copies of one block, compete by their ids in any arithmetic."""
+    scores = np.where(np.isnan(scores64), -np.inf, scores64)
+    for before, after in zip(kept[:-1], kept[1:], strict=True):
+        if order == "score" and scores[before] == scores[after]:
+            _require(before < after, f"blocks {before} and {after} of equal scores are in the wrong order")
+    best = sorted(candidates, key=lambda i: (-scores[i], i))
+    chosen = set(kept)
+    for lower, higher in zip(best[:-1], best[1:], strict=True):
+        if scores[lower] == scores[higher]:
+            _require(
+                lower in chosen or higher not in chosen,
+                f"block {higher} is kept instead of {lower}, which has the same score",
+            )
+
+
 def assert_selection_equivalent(
     ids_a: np.ndarray,
     ids_b: np.ndarray,
@@ -92,6 +108,8 @@ def assert_selection_equivalent(
     ulps: int = SCORE_ULPS,
 ) -> int:
     """Accept two lists of one row if they differ only by blocks whose float64 scores are equal in float32.
+
+    Blocks whose float64 scores are equal may not be exchanged.
 
     Parameters
     ----------
@@ -115,6 +133,8 @@ def assert_selection_equivalent(
     allowed = score_tolerance(scores64, maxima64, params.block_size, ulps)
     total = selection.num_blocks(visible, params.block_size)
     candidates = selection.candidate_range(total, params)
+    for kept in (kept_a, kept_b):
+        _require_lower_ids_first(kept, scores64, candidates, params.order)
     if len(kept_a) != len(kept_b):
         near = 2 * float(allowed[candidates.start : candidates.stop].max())
         _assert_counts_equivalent((len(kept_a), len(kept_b)), scores64, candidates, params, near)
