@@ -144,7 +144,8 @@ void TimedScheduler::run_head(SimCore& core, Pipe p) {
 void TimedScheduler::start_transfer(SimCore& core, Pipe p, Item item, const Timing& timing,
                                     const Transfer& transfer) {
     core.pipe(p).in_transfer = true;
-    (transfer.write ? hbm_write_ : hbm_read_) += transfer.hbm_bytes;
+    hbm_read_ += transfer.hbm_bytes;
+    hbm_write_ += transfer.writeback_bytes;
     (transfer.write ? l2_write_ : l2_read_) += transfer.l2_bytes;
     auto flow = std::make_shared<Flow>(Flow{&core, p, std::move(item), now_, timing});
     at(now_ + timing.setup, [this, flow, transfer] {
@@ -181,6 +182,11 @@ void TimedScheduler::fill(LaunchResult& result) {
         names.push_back(core->name());
     }
     counters_.fill(result, names);
+    for (const Region& region : chip_.gm().regions()) {  // a workspace may stay in the L2, results may not
+        const GmRegion::Role role = region.given().role;
+        const bool is_result = role == GmRegion::Role::OUTPUT || role == GmRegion::Role::INOUT;
+        if (is_result) hbm_write_ += l2_.dirty_bytes(region.begin(), region.end());
+    }
     result.hbm_read_bytes = hbm_read_;
     result.hbm_write_bytes = hbm_write_;
     result.l2_read_bytes = l2_read_;

@@ -14,34 +14,26 @@ namespace {
 
 constexpr uint32_t BLOCKS_PER_REPEAT = 8;
 
-// Different blocks of one operand in one repeat, in their order.
-struct Blocks {
-    std::array<uint32_t, BLOCKS_PER_REPEAT> index{};  // address / 32
-    uint32_t count = 0;
+uint32_t bank_of(uint64_t block) {  // block = address / 32
+    const uint64_t in_group = (block * table::UB_BLOCK) >> table::UB_BANK_SHIFT;
+    return static_cast<uint32_t>(in_group * table::UB_GROUPS + block % table::UB_GROUPS);
+}
 
-    void add(uint32_t block) {
-        for (uint32_t i = 0; i < count; ++i) {
-            if (index[i] == block) return;
-        }
-        if (count < BLOCKS_PER_REPEAT) index[count++] = block;
-    }
-    bool operator==(const Blocks& other) const {
-        return count == other.count && std::equal(index.begin(), index.begin() + count, other.index.begin());
+// The blocks of one operand in one repeat.
+struct Blocks {
+    std::array<uint8_t, BLOCKS_PER_REPEAT> bank{};
+    uint32_t count = 0;
+    uint64_t banks = 0;  // set of them
+    uint64_t first = 0;  // block
+
+    void add(uint64_t block) {
+        if (count == BLOCKS_PER_REPEAT) return;
+        if (count == 0) first = block;
+        bank[count] = static_cast<uint8_t>(bank_of(block));
+        banks |= uint64_t{1} << bank[count];
+        ++count;
     }
 };
-
-uint32_t group_of(uint32_t block) { return block % table::UB_GROUPS; }
-
-uint32_t bank_of(uint32_t block) {
-    const uint32_t in_group = (block * table::UB_BLOCK) >> table::UB_BANK_SHIFT;
-    return in_group * table::UB_GROUPS + group_of(block);
-}
-
-uint64_t banks_of(const Blocks& blocks) {
-    uint64_t banks = 0;
-    for (uint32_t i = 0; i < blocks.count; ++i) banks |= uint64_t{1} << bank_of(blocks.index[i]);
-    return banks;
-}
 
 // Lanes of one operand, cut into repeats. A span of a vector operand is either one contiguous run, or has the
 // blocks of a repeat along its first axis and the repeats along its second. A source that all repeats share
@@ -49,9 +41,9 @@ uint64_t banks_of(const Blocks& blocks) {
 class Operand {
 public:
     Operand(const Access& access, const Work& work) : span_(access.span), writes_(access.writes()) {
+        end_ = span_.end();
         if (work.repeats == 1 || span_.count[1] > 1) {
             repeats_ = span_.count[1];
-            run_end_ = span_.end();
         } else if (span_.count[0] == 1 && (writes_ || span_.bytes > bytes_of_repeat(work))) {
             cut_run(work.repeats);
         }
@@ -59,18 +51,20 @@ public:
 
     bool writes() const { return writes_; }
     bool part_of_block() const { return span_.bytes < table::UB_BLOCK; }
+    const Blocks& current() const { return current_; }
+    const Blocks& previous() const { return previous_; }
 
     // Moves on to repeat r; r grows by one from 0.
     void advance(uint32_t r) {
         previous_ = current_;
         current_ = {};
         if (r >= repeats_) return;
-        for (uint32_t i = 0; i < span_.count[0]; ++i) add_piece(i * span_.stride[0] + r * span_.stride[1]);
+        for (uint32_t i = 0; i < span_.count[0]; ++i) {
+            const uint64_t begin = span_.begin + i * span_.stride[0] + r * span_.stride[1];
+            const uint64_t end = std::min(end_, begin + span_.bytes);
+            for (uint64_t at = begin / table::UB_BLOCK; at * table::UB_BLOCK < end; ++at) current_.add(at);
+        }
     }
-    const Blocks& current() const { return current_; }
-    const Blocks& previous() const { return previous_; }
-    // A block that the repeat before has read too is not read again (repeat stride 0).
-    bool reads() const { return !writes_ && current_.count > 0 && !(current_ == previous_); }
 
 private:
     static uint64_t bytes_of_repeat(const Work& work) {
@@ -78,7 +72,6 @@ private:
     }
 
     void cut_run(uint32_t repeats) {
-        run_end_ = span_.end();
         uint32_t step = 1;
         while (uint64_t{step} * repeats < span_.bytes) step *= 2;
         span_.bytes = step;
@@ -86,60 +79,56 @@ private:
         repeats_ = repeats;
     }
 
-    void add_piece(uint64_t offset) {
-        const uint64_t begin = span_.begin + offset, end = std::min(run_end_, begin + span_.bytes);
-        for (uint64_t block = begin / table::UB_BLOCK; block * table::UB_BLOCK < end; ++block) {
-            current_.add(static_cast<uint32_t>(block));
-        }
-    }
-
     Span span_;
     bool writes_;
-    uint64_t run_end_ = 0;
+    uint64_t end_;
     uint32_t repeats_ = 0;  // 0: takes no part
     Blocks current_, previous_;
 };
 
-// Rows that the fullest group has to give or take. Lanes of one block that the mask parts from each other
-// come as several operands; their block counts once.
-uint32_t rows_of_fullest_group(const std::vector<Operand>& operands, bool writes) {
-    std::array<uint32_t, table::UB_GROUPS> rows{};
-    std::vector<uint32_t> parts;
-    for (const Operand& operand : operands) {
-        if (writes ? !operand.writes() : !operand.reads()) continue;
-        const Blocks& blocks = operand.current();
-        for (uint32_t i = 0; i < blocks.count; ++i) {
-            const uint32_t block = blocks.index[i];
-            if (operand.part_of_block()) {
-                if (std::find(parts.begin(), parts.end(), block) != parts.end()) continue;
-                parts.push_back(block);
-            }
-            ++rows[group_of(block)];
+// Rows that each group has to give, or to take, in one repeat.
+class Rows {
+public:
+    void add(const Operand& operand) {
+        if (operand.part_of_block() && !first_part(operand.current().first)) return;
+        for (uint32_t i = 0; i < operand.current().count; ++i) {
+            uint32_t& rows = of_group_[operand.current().bank[i] % table::UB_GROUPS];
+            most_ = std::max(most_, ++rows);
         }
     }
-    return *std::max_element(rows.begin(), rows.end());
-}
+    uint32_t most() const { return most_; }
+
+private:
+    // Lanes of one block that the mask parts from each other come as several operands; their block counts
+    // once.
+    bool first_part(uint64_t block) {
+        if (std::find(parts_.begin(), parts_.end(), block) != parts_.end()) return false;
+        parts_.push_back(block);
+        return true;
+    }
+
+    std::array<uint32_t, table::UB_GROUPS> of_group_{};
+    std::vector<uint64_t> parts_;
+    uint32_t most_ = 0;
+};
 
 bool pairwise_in_one_bank(const Blocks& a, const Blocks& b) {
     const uint32_t count = std::min(a.count, b.count);
-    for (uint32_t i = 0; i < count; ++i) {
-        if (bank_of(a.index[i]) != bank_of(b.index[i])) return false;
-    }
-    return count > 0;
+    return count > 0 && std::equal(a.bank.begin(), a.bank.begin() + count, b.bank.begin());
 }
 
 bool write_meets_read(const std::vector<Operand>& operands) {
     uint64_t read = 0;
     for (const Operand& operand : operands) {
-        if (operand.reads()) read |= banks_of(operand.current());
+        if (!operand.writes()) read |= operand.current().banks;
     }
     for (const Operand& destination : operands) {
         if (!destination.writes()) continue;
         const bool delayed = std::any_of(operands.begin(), operands.end(), [&](const Operand& source) {
-            return source.reads() && pairwise_in_one_bank(source.current(), destination.current());
+            return !source.writes() && pairwise_in_one_bank(source.current(), destination.current());
         });
         const Blocks& written = delayed ? destination.previous() : destination.current();
-        if ((banks_of(written) & read) != 0) return true;
+        if ((written.banks & read) != 0) return true;
     }
     return false;
 }
@@ -147,17 +136,19 @@ bool write_meets_read(const std::vector<Operand>& operands) {
 }  // namespace
 
 double banked_cycles(const Instruction& instruction, double repeat_cycles) {
-    const uint32_t repeats = instruction.work.repeats;
     std::vector<Operand> operands;
+    operands.reserve(instruction.accesses.size());
     for (const Access& access : instruction.accesses) {
         if (access.mem == Mem::UB && !access.span.empty()) operands.emplace_back(access, instruction.work);
     }
     double cycles = 0;
-    for (uint32_t r = 0; r < repeats; ++r) {
-        for (Operand& operand : operands) operand.advance(r);
-        double repeat = repeat_cycles;
-        repeat = std::max<double>(repeat, rows_of_fullest_group(operands, false));
-        repeat = std::max<double>(repeat, rows_of_fullest_group(operands, true));
+    for (uint32_t r = 0; r < instruction.work.repeats; ++r) {
+        Rows read, written;
+        for (Operand& operand : operands) {
+            operand.advance(r);
+            (operand.writes() ? written : read).add(operand);
+        }
+        double repeat = std::max<double>({repeat_cycles, double(read.most()), double(written.most())});
         if (repeat < table::WRITE_READ_REPEAT && write_meets_read(operands))
             repeat = table::WRITE_READ_REPEAT;
         cycles += repeat;

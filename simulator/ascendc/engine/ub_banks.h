@@ -8,7 +8,8 @@
 //   a write and a read in one bank cost WRITE_READ_REPEAT, unless the blocks of destination and source fall
 //           pairwise into the same banks: then the unit writes one repeat later and only meets what is read
 //           then.
-// A block that one operand names several times in a repeat (block stride 0) is read once.
+// A block that one operand names several times in a repeat (block stride 0) is read once, and is once in its
+// span.
 #pragma once
 #include "engine/instruction.h"
 
