@@ -247,7 +247,10 @@ void SimCore::unit_pass(const Instruction& instruction, const Item& item, Pipe p
     const bool produces = instruction.pipe == Pipe::M;
     const bool hands_over = instruction.unit_flag == UNIT_HAND_OVER;
     Clock& mine = clock(p);
-    for_unit_tiles(instruction, [&](uint64_t tile) { mine.join(unit_tiles_[tile].clock); });
+    for_unit_tiles(instruction, [&](uint64_t tile) {
+        // Mmads that go on with a tile are not ordered among themselves by it.
+        if (unit_tiles_[tile].state != TILE_IN_USE) mine.join(unit_tiles_[tile].clock);
+    });
     Clock known = mine;
     known.complete[static_cast<int>(p)] = item.index;
     for_unit_tiles(instruction, [&](uint64_t tile) {
