@@ -95,7 +95,8 @@ def _colors(trace: Trace, events: np.ndarray) -> dict[str, Any]:
     cycles = np.bincount(trace.name[events], (trace.end - trace.begin)[events], minlength=len(trace.names))
     ranked = [trace.names[i] for i in np.argsort(-cycles)[:LEGEND_NAMES] if cycles[i] > 0]
     palette = matplotlib.colormaps["Paired"]
-    return {**{name: palette(i) for i, name in enumerate(ranked)}, "other": OTHER_COLOR}
+    colors = {name: palette(i) for i, name in enumerate(ranked)}
+    return {**colors, "other": OTHER_COLOR} if np.count_nonzero(cycles) > len(ranked) else colors
 
 
 def _draw_lane(axes: Any, trace: Trace, place: int, events: np.ndarray, colors: dict[str, Any]) -> None:
