@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernel.h - the schedule of the indexer. A group is one cube core and two vector cores; all walk the same
+// pieces of rows. H = hand-off of 2048 tokens, a and b its shares; rows 1 and 2 are handled whole.
+//     cube  MTE2   |keys H0 |keys H1 |keys H2 |keys H3 |...        always ahead by three steps: it binds
+//           M, FIX     |H0      |H1      |H2      |...
+//     AIV 0            |H0a |   |H1a |   |select row 1   |H4a |    even rows
+//     AIV 1            |H0b |   |H1b |   |H2b |   |H3b |    |      odd rows
+//                                 row 1 ends ^ both have written its scores (V2V_ROW_SCORED)
+// A selection may take as long as the ring is deep and the other core idle: it hides behind the keys.
+// A row's scores pass through global memory (in practice the L2 cache): its shares alternate between two
+// cores, and long rows exceed the UB. At 4 bytes per block this is 1/128 of the traffic of the keys. Rows
+// that a plan cuts are selected behind one SyncAll, each by one vector core.
+#pragma once
+#include "qsi/reduce_scores.h"
+#include "qsi/score_blocks.h"
+#include "qsi/select_row.h"
+
+namespace sals::qsi {
+
+SALS_DEVICE PlanReader plan_reader(const QsiTiling& tiling, const Arguments& args, int32_t core) {
+    const int32_t cores = static_cast<int32_t>(AscendC::GetBlockNum());
+    return PlanReader(args.plan, PlanOp::QSI, QSI_TILE_TOKENS, qsi_rows(tiling), core, cores);
+}
+
+template <int32_t RANK, QsiKeyForm FORM>
+SALS_DEVICE void run_cube(AscendC::TPipe& pipe, const QsiTiling& tiling, const Arguments& args) {
+    const int32_t core = static_cast<int32_t>(AscendC::GetBlockIdx());
+    const RowTable rows(tiling, args);
+    PlanReader plan = plan_reader(tiling, args, core);
+    ScoreBlocks<RANK, FORM> score(pipe, tiling, args, core);
+    score.open();
+    for (Piece piece; plan.next(piece);) score.run(scored_piece(rows, piece));
+    score.close();
+}
+
+template <class Policy>
+class VectorKernel {
+public:
+    SALS_DEVICE VectorKernel(const AscendC::LocalTensor<uint8_t>& ub, const QsiTiling& tiling,
+                             const Arguments& args)
+        : tiling_(tiling),
+          workspace_(args.workspace),
+          core_(static_cast<int32_t>(AscendC::GetBlockIdx() / AtlasA2::AIV_PER_AIC)),
+          half_(static_cast<int32_t>(AscendC::GetSubBlockIdx())),
+          rows_(tiling, args),
+          plan_(plan_reader(tiling, args, core_)),
+          reduce_(ub, tiling, args, core_, half_),
+          select_(ub, rows_, args) {
+        // Instructions work on whole repeats: what lies behind the data must be defined.
+        Duplicate(view<float>(ub, 0), 0.0F, static_cast<int32_t>(sizeof(UbPlan) / sizeof(float)));
+        AscendC::PipeBarrier<PIPE_V>();
+    }
+
+    SALS_DEVICE void run() {
+        reduce_.open();
+        select_.open();
+        for (Piece piece; plan_.next(piece);) run_piece(scored_piece(rows_, piece));
+        join_rows();
+        if (plan_.num_merges() > 0) merge_rows();
+        if (!plan_.is_valid()) refuse();
+        select_.close();
+        reduce_.close();
+    }
+
+private:
+    SALS_DEVICE void run_piece(const ScoredPiece& piece) {
+        if (piece.slot != NO_SLOT) {
+            reduce_.run(piece, scores_at(qsi_cut_scores_offset(tiling_, piece.slot)));
+        } else if (piece.row.is_scored) {
+            run_row(piece);
+        } else if (unscored_rows_++ % AtlasA2::AIV_PER_AIC == half_) {
+            select_.run(piece.row, scores_at(0));
+        }
+    }
+
+    // The cores select in turn. One that has joined row r knows that the other has selected row r - 1, so the
+    // slot of row r - 1 is free for row r + 1.
+    SALS_DEVICE void run_row(const ScoredPiece& piece) {
+        const auto scores = scores_at(qsi_scores_offset(tiling_, core_, scored_rows_ % QSI_ROW_SLOTS));
+        reduce_.run(piece, scores);
+        AscendC::CrossCoreSetFlag<MODE_VECTOR_PAIR, PIPE_MTE3>(V2V_ROW_SCORED);
+        ++unjoined_rows_;
+        if (scored_rows_++ % AtlasA2::AIV_PER_AIC == half_) {
+            join_rows();
+            select_.run(piece.row, scores);
+        }
+    }
+
+    // Waits until both cores have stored their scores of all rows so far.
+    SALS_DEVICE void join_rows() {
+        for (; unjoined_rows_ > 0; --unjoined_rows_) CrossCoreWaitFlag(V2V_ROW_SCORED);
+    }
+
+    // There are fewer cut rows than cores.
+    SALS_DEVICE void merge_rows() {
+        AscendC::SyncAll<true>();
+        if (half_ != 0 || core_ >= plan_.num_merges()) return;
+        const RowInfo row = rows_.at(plan_.merge_row(core_, tiling_.num_cores));
+        select_.run(row, scores_at(qsi_cut_scores_offset(tiling_, core_)));
+    }
+
+    SALS_DEVICE void refuse() {
+        const RowRange share = plan_.refused_rows();
+        for (int32_t row = share.begin + half_; row < share.end; row += AtlasA2::AIV_PER_AIC)
+            select_.write_empty(row);
+    }
+
+    SALS_DEVICE AscendC::GlobalTensor<float> scores_at(int64_t offset) const {
+        return global_tensor<float>(workspace_ + offset);
+    }
+
+    const QsiTiling& tiling_;
+    GM_ADDR workspace_;
+    int32_t core_;
+    int32_t half_;
+    RowTable rows_;
+    PlanReader plan_;
+    ReduceScores reduce_;
+    SelectRow<Policy> select_;
+    int32_t scored_rows_ = 0;
+    int32_t unscored_rows_ = 0;
+    int32_t unjoined_rows_ = 0;
+};
+
+template <class Policy>
+SALS_DEVICE void run_vector(AscendC::TPipe& pipe, const QsiTiling& tiling, const Arguments& args) {
+    AscendC::TBuf<AscendC::TPosition::VECCALC> ub;
+    pipe.InitBuffer(ub, sizeof(UbPlan));
+    VectorKernel<Policy>(ub.Get<uint8_t>(), tiling, args).run();
+}
+
+}  // namespace sals::qsi
