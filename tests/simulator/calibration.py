@@ -89,37 +89,41 @@ def _mte2_us(
     return model
 
 
-def _core_us(entry: str, *, ranges: int) -> Callable[[], float]:
-    """Mean run time of a core that reads the whole matrix four times."""
+@cache
+def four_times(entry: str, ranges: int) -> simulator.Result:
+    """Read the matrix four times, one range of columns after the other."""
+    return _walk(entry, (64, 1024), ranges=ranges, repeats=4)
 
-    @cache
+
+def _core_us(entry: str, *, ranges: int) -> Callable[[], float]:
+    """Mean run time of a core."""
+
     def model() -> float:
-        cores = _walk(entry, (64, 1024), ranges=ranges, repeats=4).counters.cores
+        cores = four_times(entry, ranges).counters.cores
         return float(np.mean([c.end for c in cores])) / CLOCK_GHZ / 1e3
 
     return model
 
 
-def _add_ticks(src0: int, src1: int, dst: int, block: int = 1, repeat: int = 8) -> Callable[[], float]:
-    """Time of 1000 additions of 64 repeats."""
+@cache
+def add_cycles(src0: int, src1: int, dst: int, block: int = 1, repeat: int = 8) -> float:
+    """Cycles of an addition of 64 repeats; operands by their offset in UB, strides of src0 in blocks."""
+    arguments = {
+        "x": np.zeros(36 * 1024, np.float32),
+        "count": 100,
+        "src0": src0,
+        "src1": src1,
+        "dst": dst,
+        "src0_block_stride": block,
+        "src0_repeat_stride": repeat,
+    }
+    adds = _launch("additions", arguments, "vector", 1).counters.instructions["Add"]
+    return adds.cycles / adds.count
 
-    @cache
-    def model() -> float:
-        count = 1000
-        x = np.zeros(36 * 1024, np.float32)
-        arguments = {
-            "x": x,
-            "count": count,
-            "src0": src0,
-            "src1": src1,
-            "dst": dst,
-            "src0_block_stride": block,
-            "src0_repeat_stride": repeat,
-        }
-        adds = _launch("additions", arguments, "vector", 1).counters.instructions["Add"]
-        return adds.cycles / adds.count * count / ADD_CLOCK_GHZ / TICK_NS
 
-    return model
+def _add_ticks(*operands: int) -> Callable[[], float]:
+    """Time of 1000 additions."""
+    return lambda: 1000 * add_cycles(*operands) / ADD_CLOCK_GHZ / TICK_NS
 
 
 def _mmad_cycles(m: int, n: int, k: int) -> Callable[[], float]:
