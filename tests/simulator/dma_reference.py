@@ -17,7 +17,8 @@ def copy_blocks(dst, src, count, length, src_gap, dst_gap, dst_begin=0, src_begi
 def pad_load(dst, src, count, length, src_stride, dst_stride, left, right, fill, src_begin=0):
     """DataCopyPad into UB: [left][data][right][dummies] per block.
 
-    Paddings are in bytes, `fill` holds the bytes of an element. Without padding the dummies repeat the first element of the block.
+    Paddings are in bytes, `fill` holds the bytes of an element. Without padding the dummies repeat the first
+    element of the block.
     """
     width = len(fill)
     to, start = 0, src_begin

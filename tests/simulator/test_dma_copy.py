@@ -11,7 +11,7 @@ import pytest
 from sals import simulator
 from simulator import dma_reference as reference
 
-WINDOW = 16384
+WINDOW = 16384  # bytes of UB or L1 that are looked at
 
 
 @pytest.fixture(scope="module")

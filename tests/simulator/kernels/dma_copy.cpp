@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // dma_copy.cpp - one move per launch on the first core, its parameters taken from `p`. UB and L1 are filled
 // with `image` before and written to `y` afterwards, so that a test sees every byte.
-#include "kernel_operator.h"
-
-using namespace AscendC;
+#include "parameters.h"
 
 namespace {
 
 constexpr uint32_t WINDOW = 16384;  // bytes of UB or L1 that are looked at
-
-class Parameters {
-public:
-    explicit Parameters(GM_ADDR p) { values_.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(p)); }
-    int32_t operator[](int32_t i) const { return values_.GetValue(i); }
-
-private:
-    GlobalTensor<int32_t> values_;
-};
-
-template <class T>
-GlobalTensor<T> gm(GM_ADDR address) {
-    GlobalTensor<T> tensor;
-    tensor.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(address));
-    return tensor;
-}
 
 // Runs `move(window)` on a window in `position` that starts as `image` and ends in `y`.
 template <class Move>
@@ -99,8 +81,6 @@ void combine(GM_ADDR x, GM_ADDR y) {
 }
 
 }  // namespace
-
-#define ENTRY extern "C" __global__ __aicore__ void
 
 ENTRY copy_in(GM_ADDR image, GM_ADDR x, GM_ADDR y, GM_ADDR params) {
     const Parameters p(params);
