@@ -108,7 +108,8 @@ SALS_HD int64_t selected_tokens(int64_t visible, int64_t k, const SelectionParam
     return selected_blocks(visible, k, p) * p.block_size - missing;
 }
 
-SALS_HD int64_t quantize_coverage(double coverage) {
+// Host only: device code has no double.
+inline int64_t quantize_coverage(double coverage) {
     return static_cast<int64_t>(std::rint(coverage * static_cast<double>(COVERAGE_ONE)));
 }
 

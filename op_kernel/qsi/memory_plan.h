@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory_plan.h - who owns which byte of every memory of a core.
 #pragma once
-#include <cstddef>
-
 #include "common/tensors.h"
 #include "sals/limits.h"
 #include "sals/qsi_policy.h"
