@@ -22,17 +22,7 @@ def library(kernel_library):
 
 
 WINDOW = 16384  # bytes of L1 that are looked at
-QUANT = ("NoQuant", "F322F16", "F322BF16", "DEQF16", "VDEQF16", "QF322B8_PRE", "VQF322B8_PRE", "REQ8")
-    "NoQuant",
-    "F322F16",
-    "F322BF16",
-    "DEQF16",
-    "VDEQF16",
-    "QF322B8_PRE",
-    "VQF322B8_PRE",
-    "REQ8",
-    "VREQ8",
-)
+QUANT = "NoQuant F322F16 F322BF16 DEQF16 VDEQF16 QF322B8_PRE VQF322B8_PRE REQ8 VREQ8".split()
 
 # m, n of C; then nSize, mSize, srcStride, dstStride, ndNum, srcNdStride, dstNdStride, first row
 OUT_ROWS = [
@@ -96,7 +86,10 @@ def test_results_as_rows(library, entry, name, mode, param, dtype, shape, out, r
     if entry.startswith("copied") and out[-1]:
         out = (*out[:-1], 0)  # these start at the first row
     c, expected, y = results(library, entry, name, shape, out, mode, param, relu, dtype=dtype)
-    convert = lambda values, _: reference.converted(values, mode, param, dtype, relu)  # noqa: E731
+
+    def convert(values, _):
+        return reference.converted(values, mode, param, dtype, relu)
+
     reference.result_out(expected, c, out[:2], out[2:4], "rows", convert, out[4:7], out[7])
     np.testing.assert_array_equal(y, expected)
 
@@ -119,7 +112,10 @@ def test_results_as_fractals(library, entry, name, mode, param, dtype, layout, s
     c, expected, y = results(
         library, entry, name, shape, out, mode, param, split=layout == "split", dtype=dtype
     )
-    convert = lambda values, _: reference.converted(values, mode, param, dtype, False)  # noqa: E731
+
+    def convert(values, _):
+        return reference.converted(values, mode, param, dtype, False)
+
     dst_stride = out[3] * 32 // np.dtype(dtype).itemsize
     reference.result_out(expected, c, out[:2], (out[2], dst_stride), layout, convert)
     np.testing.assert_array_equal(y, expected)
@@ -138,7 +134,10 @@ def test_results_with_a_factor_per_column(library):
         dtype=np.float16,
         extra={"f": factors},
     )
-    convert = lambda values, j: reference.converted(values, "VDEQF16", factors[j], np.float16, False)  # noqa: E731
+
+    def convert(values, column):
+        return reference.converted(values, "VDEQF16", factors[column], np.float16, False)
+
     reference.result_out(expected, c, out[:2], out[2:4], "rows", convert)
     np.testing.assert_array_equal(y, expected)
 
