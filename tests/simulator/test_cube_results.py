@@ -22,7 +22,17 @@ def library(kernel_library):
 
 
 WINDOW = 16384  # bytes of L1 that are looked at
-QUANT = "NoQuant F322F16 F322BF16 DEQF16 VDEQF16 QF322B8_PRE VQF322B8_PRE REQ8 VREQ8".split()
+QUANT = [
+    "NoQuant",
+    "F322F16",
+    "F322BF16",
+    "DEQF16",
+    "VDEQF16",
+    "QF322B8_PRE",
+    "VQF322B8_PRE",
+    "REQ8",
+    "VREQ8",
+]
 
 # m, n of C; then nSize, mSize, srcStride, dstStride, ndNum, srcNdStride, dstNdStride, first row
 OUT_ROWS = [
