@@ -26,6 +26,7 @@ struct Registers {
     uint64_t gather_mask_count = 0;                             // GetGatherMaskRemainCount
     uint64_t reduce_value = 0, reduce_index = 0;                // GetReduceMaxMinCount
     uint64_t acc_value = 0;                                     // GetAccVal
+    uint16_t merged[4] = {};                                    // GetMrgSortResult
 };
 
 class SALS_SIM_API Core {

@@ -93,8 +93,10 @@ public:
     bool goes_on() const { return ok() && !plan_.empty(); }
 
     void reads(const Operand& operand) { add(sim::Use::READ, operand); }
-    void reads(const sim::Span& span) { accesses_.push_back({sim::Mem::UB, sim::Use::READ, span}); }
-    void writes(const sim::Span& span) { accesses_.push_back({sim::Mem::UB, sim::Use::WRITE, span}); }
+    void uses(sim::Use use, const Operand& operand) { add(use, operand); }
+    void uses(sim::Use use, const sim::Span& span) {
+        if (!span.empty()) accesses_.push_back({sim::Mem::UB, use, span});
+    }
 
     void writes(const Operand& operand) {
         if (operand.block_stride == 0 && plan_.last_lane() > operand.lanes_per_block()) {
@@ -109,6 +111,16 @@ public:
              " overlap in UB so that a repeat reads what an earlier one writes, or only part of what it "
              "writes "
              "itself. Let them coincide or be apart.");
+    }
+
+    // For instructions that allow no overlap at all.
+    void apart(const char* a_name, ByteRange a, const char* b_name, ByteRange b) {
+        if (!a.meets(b)) return;
+        fail(std::string(a_name) + " [" + std::to_string(a.begin) + ", " + std::to_string(a.end) + ") and " +
+             b_name + " [" + std::to_string(b.begin) + ", " + std::to_string(b.end) + ") overlap in UB");
+    }
+    ByteRange range_of(const Operand& operand) const {
+        return {box_of(plan_, operand, 0).begin, box_of(plan_, operand, plan_.all_repeats() - 1).end};
     }
 
     template <class Run>

@@ -183,4 +183,20 @@ void for_each_piece(const LanePlan& plan, const std::array<Operand, N>& operands
     if (plan.tail != 0) walk(plan.repeats, {0, plan.tail});
 }
 
+// f(addresses, repeat, lane) for every active lane.
+template <size_t N, class F>
+void for_each_lane(const LanePlan& plan, const std::array<Operand, N>& operands, F&& f) {
+    const auto walk = [&](uint32_t repeat, LaneRun run) {
+        std::array<uint64_t, N> at;
+        for (uint32_t lane = run.begin; lane < run.begin + run.count; ++lane) {
+            for (size_t i = 0; i < N; ++i) at[i] = operands[i].address(repeat, lane);
+            f(at, repeat, lane);
+        }
+    };
+    for (uint32_t repeat = 0; repeat < plan.repeats; ++repeat) {
+        for (const LaneRun& run : plan.runs) walk(repeat, run);
+    }
+    if (plan.tail != 0) walk(plan.repeats, {0, plan.tail});
+}
+
 }  // namespace AscendC::internal
