@@ -102,6 +102,6 @@ inline constexpr double SCALAR_GM_HIT = 4;     // [assumed] data cache
 inline constexpr double SCALAR_GM_MISS = 500;  // [assumed] like GM_LATENCY
 inline constexpr double CROSS_CORE = 300;      // [assumed] from the set until the other core sees it
 inline constexpr double SYNC_ALL = 1850;       // [assumed] a microsecond
-inline constexpr double LAUNCH = 6.3 * 1850;   // [dma] time of a core outside MTE2, median of 12 runs
+inline constexpr double LAUNCH = 6.4 * 1850;   // [dma] time of a core outside MTE2, median of 11 runs
 
 }  // namespace sals::sim::table
