@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost model reproduces what the vendor measured. Modelled time repeats exactly: nothing is timed here."""
+"""The cost model reproduces what the vendor measured. Modelled time repeats: nothing is timed here."""
 
 from __future__ import annotations
 
