@@ -2,6 +2,7 @@
 // arch.h - memories and units of the chips the kernels run on (Ascend 910B and 910_93, architecture 2201).
 // Per core unless said. The number of cores differs between chips and comes from the platform.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace sals {
