@@ -20,31 +20,37 @@ namespace AscendC::internal {
 template <class T>
 inline constexpr uint32_t C0 = static_cast<uint32_t>(sim_elements<T>(ROW_BYTES));
 
+// Loops over whole blocks have a constant length, which compilers vectorise.
+inline constexpr uint32_t K_BLOCK = 64;  // of integers; a multiple of C0 of int4 and int8
+inline constexpr uint32_t N_BLOCK = CUBE_SIDE;
+
+constexpr uint32_t round_up(uint32_t value, uint32_t unit) { return ceil_div(value, unit) * unit; }
+
 template <class T, class Wide>
-void unpack_piece(const uint8_t* piece, uint32_t elements, Wide* values) {
+void unpack_piece(const uint8_t* piece, Wide* values) {
     if constexpr (std::is_same_v<T, int4b_t>) {
-        for (uint32_t i = 0; i < elements / 2; ++i) {
+        for (uint32_t i = 0; i < ROW_BYTES; ++i) {
             values[2 * i] = static_cast<Wide>(static_cast<int8_t>(piece[i] << 4) >> 4);
             values[2 * i + 1] = static_cast<Wide>(static_cast<int8_t>(piece[i]) >> 4);
         }
     } else {
-        for (uint32_t i = 0; i < elements; ++i) {
-            T value;
-            std::memcpy(&value, piece + i * sizeof(T), sizeof(T));
-            values[i] = static_cast<Wide>(value);
-        }
+        T elements[C0<T>];
+        std::memcpy(elements, piece, ROW_BYTES);
+        for (uint32_t i = 0; i < C0<T>; ++i) values[i] = static_cast<Wide>(elements[i]);
     }
 }
 
-// Line after line, `k` values each.
+// Line after line, `pitch` values each, of which the first k are valid and the others 0.
 template <class T, class Wide>
-std::vector<Wide> unpack_lines(const uint8_t* memory, const FractalLayout& layout, uint32_t k) {
-    std::vector<Wide> values(size_t{layout.lines} * k);
+std::vector<Wide> unpack_lines(const uint8_t* memory, const FractalLayout& layout, uint32_t k,
+                               uint32_t pitch) {
+    std::vector<Wide> values(size_t{layout.lines} * pitch);
     for (uint32_t line = 0; line < layout.lines; ++line) {
-        for (uint32_t first = 0; first < k; first += C0<T>) {
-            unpack_piece<T>(memory + layout.piece(line, first / C0<T>), std::min(C0<T>, k - first),
-                            values.data() + size_t{line} * k + first);
+        Wide* const first = values.data() + size_t{line} * pitch;
+        for (uint32_t piece = 0; piece * C0<T> < k; ++piece) {
+            unpack_piece<T>(memory + layout.piece(line, piece), first + size_t{piece} * C0<T>);
         }
+        std::fill(first + k, first + pitch, Wide{0});
     }
     return values;
 }
@@ -54,29 +60,42 @@ inline int32_t saturate(int64_t value) {
         std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
 }
 
-// row[n] += a[k] * b[n][k]; integer results saturate.
+inline int32_t dot(const int16_t* a, const int16_t* b) {
+    int32_t sum = 0;
+    for (uint32_t p = 0; p < K_BLOCK; ++p) sum += int32_t{a[p]} * b[p];
+    return sum;
+}
+
+// row[n] += a[k] * b[n][k]; k in whole blocks. Results saturate.
 inline void multiply_row(const int16_t* a, const int16_t* b, uint32_t n, uint32_t k, int32_t* row) {
     for (uint32_t j = 0; j < n; ++j) {
-        const int16_t* column = b + size_t{j} * k;
+        const int16_t* const column = b + size_t{j} * k;
         int32_t sum = 0;
-        for (uint32_t p = 0; p < k; ++p) sum += int32_t{a[p]} * column[p];
+        for (uint32_t p = 0; p < k; p += K_BLOCK) sum += dot(a + p, column + p);
         row[j] = saturate(int64_t{row[j]} + sum);
     }
 }
 
-// row[n] += a[k] * b[k][n]
+// row[n] += a[k] * b[k][n]; n in whole blocks.
 inline void multiply_row(const float* a, const float* b, uint32_t n, uint32_t k, float* row) {
-    for (uint32_t p = 0; p < k; ++p) {
-        const float factor = a[p];
-        const float* values = b + size_t{p} * n;
-        for (uint32_t j = 0; j < n; ++j) row[j] += factor * values[j];
+    for (uint32_t j = 0; j < n; j += N_BLOCK) {
+        float sums[N_BLOCK];
+        std::copy_n(row + j, N_BLOCK, sums);
+        for (uint32_t p = 0; p < k; ++p) {
+            const float factor = a[p];
+            const float* const values = b + size_t{p} * n + j;
+            for (uint32_t i = 0; i < N_BLOCK; ++i) sums[i] += factor * values[i];
+        }
+        std::copy_n(sums, N_BLOCK, row + j);
     }
 }
 
-inline std::vector<float> transposed(const std::vector<float>& lines, uint32_t n, uint32_t k) {
-    std::vector<float> result(lines.size());
+// [k][n_pitch] from lines [n][k_pitch]
+inline std::vector<float> transposed(const std::vector<float>& lines, uint32_t n, uint32_t k,
+                                     uint32_t k_pitch, uint32_t n_pitch) {
+    std::vector<float> result(size_t{k} * n_pitch);
     for (uint32_t j = 0; j < n; ++j) {
-        for (uint32_t p = 0; p < k; ++p) result[size_t{p} * n + j] = lines[size_t{j} * k + p];
+        for (uint32_t p = 0; p < k; ++p) result[size_t{p} * n_pitch + j] = lines[size_t{j} * k_pitch + p];
     }
     return result;
 }
@@ -117,22 +136,25 @@ enum class StartValue : uint8_t { ZERO, L0C, BIAS };
 template <class T, class C>
 void multiply(const MmadShape& shape, const uint8_t* l0a, const uint8_t* l0b, uint8_t* l0c, StartValue start,
               const uint8_t* bias) {
-    using Wide = std::conditional_t<std::is_same_v<C, float>, float, int16_t>;
-    const std::vector<Wide> a = unpack_lines<T, Wide>(l0a, shape.a, shape.k);
-    std::vector<Wide> b = unpack_lines<T, Wide>(l0b, shape.b, shape.k);
-    if constexpr (std::is_same_v<C, float>) b = transposed(b, shape.n, shape.k);
-    std::vector<C> row(shape.n);
+    constexpr bool FLOAT = std::is_same_v<C, float>;
+    using Wide = std::conditional_t<FLOAT, float, int16_t>;
+    const uint32_t k_pitch = round_up(shape.k, FLOAT ? C0<T> : K_BLOCK), n_pitch = round_up(shape.n, N_BLOCK);
+    const std::vector<Wide> a = unpack_lines<T, Wide>(l0a, shape.a, shape.k, k_pitch);
+    std::vector<Wide> b = unpack_lines<T, Wide>(l0b, shape.b, shape.k, k_pitch);
+    if constexpr (FLOAT) b = transposed(b, shape.n, shape.k, k_pitch, n_pitch);
+    std::vector<C> row(n_pitch);
     for (uint32_t i = 0; i < shape.m; ++i) {
         const ResultRow<C> result(l0c + shape.c + uint64_t{i} * L0C_ROW_BYTES, shape.c_column_step(),
                                   shape.n);
         if (start == StartValue::L0C) {
             result.load(row.data());
         } else if (start == StartValue::BIAS) {
-            std::memcpy(row.data(), bias, row.size() * sizeof(C));
+            std::memcpy(row.data(), bias, shape.n * sizeof(C));
         } else {
             std::fill(row.begin(), row.end(), C{0});
         }
-        multiply_row(a.data() + size_t{i} * shape.k, b.data(), shape.n, shape.k, row.data());
+        multiply_row(a.data() + size_t{i} * k_pitch, b.data(), FLOAT ? n_pitch : shape.n,
+                     FLOAT ? shape.k : k_pitch, row.data());
         result.store(row.data());
     }
 }
