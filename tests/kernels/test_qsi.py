@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The indexer's NPU kernel on the simulator against the NumPy reference: exact but for near ties.
+
+A result may differ from the reference only where float64 scores are as good as equal; between numbers of
+cores, schedules and plans it may not differ at all.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import builders
+from cases import CORNER, CORRECTNESS, Case
+from sals.reference.equivalence import QsiGolden
+from sals.selection import Selection
+from sals.simulator import run_qsi
+from sals.simulator.qsi import qsi_roofline
+
+TENSORS = ("query", "query_scale", "key_cache", "key_scale", "seq_lens")
+DEVICE_RANKS = (64, 128, 256)
+CORES = (24, 20, 2, 1)
+SCHEDULES = 20
+
+
+def index_part(case: Case) -> Case:
+    """The case without what only the attention sees."""
+    default = Case("")
+    ignored = ("name", "n_kv", "group", "head_dim", "static_scales", "dtype", "causal")
+    changes = {name: getattr(default, name) for name in ignored}
+    return case.but(**changes, n_idx=case.index_heads, layout=case.index_layout)
+
+
+def distinct(cases: tuple[Case, ...]) -> list[Case]:
+    """Cases that the kernel takes, each once as far as an index can tell."""
+    found: dict[Case, Case] = {}
+    for case in cases:
+        if case.rank in DEVICE_RANKS:
+            found.setdefault(index_part(case), case)
+    return list(found.values())
+
+
+CASES = distinct(CORRECTNESS + CORNER)
+
+
+@cache
+def inputs_of(case: Case) -> builders.Inputs:
+    return builders.build(case, seed=30)
+
+
+@cache
+def golden_of(case: Case) -> QsiGolden:
+    tensors, keywords = inputs_of(case).qsi_args()
+    return QsiGolden(*tensors, **keywords)
+
+
+def run(inputs: builders.Inputs, **options: Any):
+    tensors, keywords = inputs.qsi_args()
+    case = inputs.case
+    names = set(case.selection_args())
+    chosen = {name: keywords[name] for name in names - {"keep_num", "keep_den"}}
+    selection = Selection(keep=Fraction(case.keep_num, case.keep_den), **chosen)
+    others = {name: value for name, value in keywords.items() if name not in names}
+    return run_qsi(*tensors, selection=selection, **others, **options)
+
+
+def check(case: Case, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Run a case, expect no finding and a right result, and return it."""
+    block_ids, selected_lens, result = run(inputs_of(case), **options)
+    assert not result.findings, f"{options}\n{result}"
+    golden_of(case).check(block_ids, selected_lens)
+    return block_ids, selected_lens
+
+
+def assert_same(results: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    for result in results[1:]:
+        for a, b in zip(results[0], result, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
+def test_case(number):
+    """Each case on all numbers of cores, in the order of modelled time and in random ones."""
+    case = CASES[number]
+    assert_same(
+        [
+            check(case, cores=24),
+            check(case, cores=2, seed=1 + number),
+            check(case, cores=20, seed=2 + number, plan=None),
+            check(case, cores=1, seed=3 + number),
+        ]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cores", CORES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_schedule(case, cores):
+    assert_same([check(case, cores=cores, seed=seed) for seed in range(SCHEDULES + 1)])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_both_policies_keep_the_same_blocks(case):
+    """Threshold selection (order index) and the sorting ladder (order score) agree bit for bit."""
+    by_order = [check(case.but(order=order))[0] for order in ("index", "score")]
+    ascending, ranked = (np.where(ids < 0, np.iinfo(np.int32).max, ids) for ids in by_order)
+    np.testing.assert_array_equal(ascending, np.sort(ranked, axis=-1))
+
+
+# Long enough for several steps of the cube, several chunks of scores and rows cut by the plan.
+LONG = Case("long", seq_lens=(20000, 3, 9000), page_size=128, tail_blocks=32)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"order": "score"},
+        {"coverage": 0.7},
+        {"coverage": 0.7, "order": "score"},
+        {"ties": True},
+        {"ties": True, "order": "score"},
+        {"layout": "PA_NZ", "rank": 128},
+        {"layout": "PA_BSND", "rank": 128, "block_size": 32},
+        {"layout": "BSND", "rank": 256, "n_idx": 1},
+        {"s_q": 3, "query_lens": (3, 1, 2)},
+    ],
+    ids=lambda changes: "-".join(f"{name}-{value}" for name, value in changes.items()) or "budget",
+)
+def test_long_rows(changes):
+    case = LONG.but(**changes)
+    assert_same([check(case, cores=24), check(case, cores=24, plan=None), check(case, cores=20, seed=7)])
+
+
+@pytest.mark.parametrize("rank", [8, 24, 192])
+def test_ranks_that_need_padding_are_refused(rank):
+    with pytest.raises(ValueError, match=f"must have rank 64, 128 or 256 .*got rank {rank}"):
+        run(inputs_of(Case("rank", rank=rank)))
+
+
+def test_every_key_is_read_once():
+    """HBM traffic stays within 2 % of what must be moved; reads of keys and scales are exact."""
+    case = Case("bytes", seq_lens=(10240,) * 4, page_size=128, tail_blocks=32)
+    inputs = inputs_of(case)
+    tensors, keywords = inputs.qsi_args()
+    block_ids, _, result = run(inputs, cores=24)
+    arguments = dict(zip(TENSORS, tensors, strict=True), block_table=keywords["block_table"])
+    roofline = qsi_roofline(result, arguments, block_ids, Selection(), 24)
+    scored = sum(len(range(1, length // 16 - 32)) * 16 for length in case.seq_lens) * case.index_heads
+    counters = result.counters
+    assert counters.region_read_bytes["key_cache"] == scored * case.rank // 2
+    assert counters.region_read_bytes["key_scale"] == scored * 4
+    assert roofline.traffic <= 1.02, f"{roofline}\n{counters.byte_table()}"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("changes", [{}, {"layout": "BSND"}, {"s_q": 2, "query_lens": (2, 1, 0, 2)}])
+def test_wrong_lengths_and_pages_lead_nowhere_outside(changes, seed):
+    """Whatever lengths and tables say, the kernel stays inside its tensors and writes every row."""
+    rng = np.random.default_rng(seed)
+    inputs = builders.build(Case("wrong", max_seq_len=300, **changes), seed=31)
+    extremes = np.array([-(2**31), -1, 0, 1, 299, 300, 301, 10**6, 2**31 - 1], np.int32)
+    inputs.seq_lens = rng.choice(extremes, len(inputs.seq_lens))
+    if inputs.block_table is not None:
+        inputs.block_table = rng.choice(extremes, inputs.block_table.shape)
+    if inputs.query_lens is not None:
+        inputs.query_lens = rng.choice(extremes, len(inputs.query_lens))
+    print(inputs.seq_lens, inputs.query_lens)
+    block_ids, selected_lens, result = run(inputs, cores=2, seed=seed, plan=None)
+    assert not result.findings, str(result)
+    assert ((block_ids >= -1) & (block_ids < -(-300 // 16))).all()
+    assert ((selected_lens >= 0) & (selected_lens <= 300)).all()
