@@ -145,7 +145,7 @@ Timing vector(const Instruction& instruction) {
 
 }  // namespace
 
-Timing timing_of(const Instruction& instruction, CoreKind) {
+Timing timing_of(const Instruction& instruction) {
     switch (instruction.pipe) {
         case Pipe::V:
             return vector(instruction);

@@ -14,7 +14,7 @@ struct Timing {
 };
 
 // Throws std::logic_error for an instruction that cost_table.h does not know: nothing is free by accident.
-Timing timing_of(const Instruction& instruction, CoreKind kind);
+Timing timing_of(const Instruction& instruction);
 
 // Scalar unit, cycles.
 double scalar_access_cycles(Mem mem);  // GetValue, SetValue on chip

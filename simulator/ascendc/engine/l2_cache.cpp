@@ -136,7 +136,7 @@ struct L2Cache::State {
 L2Cache::L2Cache(uint64_t capacity_bytes) : state_(std::make_unique<State>(capacity_bytes)) {}
 L2Cache::~L2Cache() = default;
 
-Transfer L2Cache::access(const Instruction& instruction, CoreKind) {
+Transfer L2Cache::access(const Instruction& instruction) {
     Transfer transfer;
     transfer.hbm_rate = table::HBM_READ_RATE;
     transfer.l2_rate = table::L2_READ_RATE;

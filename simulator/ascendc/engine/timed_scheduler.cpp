@@ -125,12 +125,12 @@ void TimedScheduler::run_head(SimCore& core, Pipe p) {
     }
     Item item = core.execute_head(p, now_);
     if (item.kind == Item::Kind::INSTRUCTION) {
-        const Timing timing = timing_of(item.instruction, core.kind());
+        const Timing timing = timing_of(item.instruction);
         const auto& accesses = item.instruction.accesses;
         const bool uses_gm = std::any_of(accesses.begin(), accesses.end(),
                                          [](const Access& a) { return a.mem == Mem::GM && !a.span.empty(); });
         if (uses_gm) {
-            const Transfer transfer = l2_.access(item.instruction, core.kind());
+            const Transfer transfer = l2_.access(item.instruction);
             start_transfer(core, p, std::move(item), timing, transfer);
             return;
         }

@@ -28,7 +28,7 @@ public:
     explicit L2Cache(uint64_t capacity_bytes);
     ~L2Cache();
     // Traffic of an instruction with GM accesses; looks every line up and brings it in.
-    Transfer access(const Instruction& instruction, CoreKind kind);
+    Transfer access(const Instruction& instruction);
     // Bytes of [begin, end) that still have to be written to HBM. Add those of outputs at the end of a
     // kernel; a workspace that stays in the L2 is overwritten there and never reaches HBM.
     double dirty_bytes(uint64_t begin, uint64_t end) const;

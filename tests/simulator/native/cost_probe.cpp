@@ -48,7 +48,7 @@ void print_price(const char* name) {
     instruction.pipe = Pipe::V;
     instruction.name = name;
     try {
-        timing_of(instruction, CoreKind::AIV);
+        timing_of(instruction);
         std::printf("%s priced\n", name);
     } catch (const std::logic_error& error) {
         std::printf("%s %s\n", name, error.what());
