@@ -48,7 +48,7 @@ public:
           select_(ub, rows_, args) {
         // Instructions work on whole repeats: what lies behind the data must be defined.
         Duplicate(view<float>(ub, 0), 0.0F, static_cast<int32_t>(sizeof(UbPlan) / sizeof(float)));
-        AscendC::PipeBarrier<PIPE_V>();
+        finish_vector(UB_RESULT);  // the ramp begins with words from the scalar unit
     }
 
     SALS_DEVICE void run() {

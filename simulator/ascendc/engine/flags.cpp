@@ -171,7 +171,12 @@ Snapshot SimCore::snapshot_of(const Clock& known) const {
     return snapshot;
 }
 
+// News may be of this core itself: in modes 0 and 1 a core waits for its own set too.
 void SimCore::learn(const Snapshot& news) {
+    Clock& scalar = clock(Pipe::S);
+    for (int p = 0; p < NUM_PIPES; ++p) {
+        scalar.complete[p] = std::max(scalar.complete[p], news[index_ * NUM_PIPES + p]);
+    }
     auto merged = std::make_shared<Snapshot>(*snapshots_[clock(Pipe::S).snapshot]);
     join(*merged, news);
     clock(Pipe::S).snapshot = static_cast<uint32_t>(snapshots_.size());
