@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +21,8 @@ GRAMMAR = (
     "z=inout:data.npy are written, w=workspace:65536 is scratch memory, n=int:2048 is passed by value, "
     "p=null is a null pointer"
 )
+
+MESSAGE_WIDTH = 160
 
 Window = Annotated[str, typer.Option(help="Modelled microseconds to draw, such as 10:20; empty: the run.")]
 Include = Annotated[list[Path], typer.Option(help="Further folder of headers.")]
@@ -91,7 +94,9 @@ def qsi(
 def _verdict(run: Run, check: bool) -> str:
     if not check:
         return "result not checked"
-    return f"result is WRONG: {run.disagreement}" if run.disagreement else "result equals the reference"
+    if not run.disagreement:
+        return "result equals the reference"
+    return "result is WRONG: " + textwrap.shorten(run.disagreement, MESSAGE_WIDTH, placeholder=" ...")
 
 
 def _window(text: str) -> tuple[float, float] | None:
