@@ -77,7 +77,7 @@ public:
         repeats.check(*this, "repeatTime");
         mask.set(*this);
         const sim::Registers& registers = core_->registers();
-        if (registers.mask_counter_mode) {
+        if (ok() && registers.mask_counter_mode) {
             range("the number of elements in counter mode", registers.mask[0], 0, MAX_ELEMENTS);
         }
         if (ok()) plan_ = LanePlan::of_registers(lanes, uint8_t{repeats}, registers);
