@@ -98,3 +98,27 @@ def test_squares_transposed(library, entry, params):
 def test_int4_is_not_transposed_into_l0a(library):
     *_, result = load_and_show(library, "transpose_a_int4", "int4", (0, 1, 1, 0, 0), clean=False)
     assert "into L0B only" in result.findings[0].text
+
+
+@pytest.mark.parametrize("name", ("half", "float"))
+@pytest.mark.parametrize("transposed", (False, True))
+@pytest.mark.parametrize("shape", [(32, 32, 32, 0), (40, 50, 70, 0), (20, 33, 90, 32), (5, 7, 9, 0)])
+def test_windows_of_matrices(library, name, transposed, shape):
+    m, n, k, first = shape
+    rng = np.random.default_rng(shape)
+    values = random_values(rng, name)
+    dtype = {"half": np.float16, "float": np.float32}[name]
+    a, b = values((m, k)).astype(dtype), values((k, n)).astype(dtype)
+    y = np.zeros((m, n), np.float32)
+    stored = np.ascontiguousarray(a.T) if transposed else a
+    entry = f"windows_{name}_transposed" if transposed else f"windows_{name}"
+    arguments = {"a": stored, "b": b, "y": simulator.output(y), "p": parameters(m, n, k, first)}
+    launch(library, entry, arguments)
+    np.testing.assert_array_equal(y, a[:, first:].astype(np.float32) @ b[first:].astype(np.float32))
+
+
+def test_convolutions_are_refused(library):
+    nothing = np.zeros(1, np.int32)
+    arguments = {"a": nothing, "b": nothing, "y": nothing, "p": nothing}
+    result = launch(library, "convolution", arguments, clean=False)
+    assert "not modelled" in result.findings[0].text

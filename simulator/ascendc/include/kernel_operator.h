@@ -9,6 +9,7 @@
 #include "ascendc/fixpipe.h"
 #include "ascendc/global_tensor.h"
 #include "ascendc/load_data.h"
+#include "ascendc/load_data_3d.h"
 #include "ascendc/load_data_transpose.h"
 #include "ascendc/local_tensor.h"
 #include "ascendc/mmad.h"

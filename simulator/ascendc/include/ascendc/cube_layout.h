@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ascendc/int4.h"
 #include "engine/instruction.h"
 
 namespace AscendC::internal {
@@ -21,7 +22,12 @@ inline constexpr uint32_t ROW_BYTES = 32;       // of a fractal in L0A and L0B
 inline constexpr uint32_t L0C_ROW_BYTES = 64;   // of a fractal in L0C
 inline constexpr uint32_t L0C_FRACTAL_BYTES = 1024;
 
+// Elements of T in the 32 bytes of a fractal's row.
+template <class T>
+inline constexpr uint32_t C0 = static_cast<uint32_t>(sim_elements<T>(ROW_BYTES));
+
 constexpr uint32_t ceil_div(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit; }
+constexpr uint32_t round_up(uint32_t value, uint32_t unit) { return ceil_div(value, unit) * unit; }
 
 // `lines` lines (rows of A, columns of B) of `line_bytes` bytes each, in fractals of 16 lines x 32 bytes.
 // Fractals step by `along` along a line and by `across` from one group of 16 lines to the next.

@@ -54,4 +54,69 @@ struct LoadData2dTransposeParams {
     uint8_t addrMode = 0;          // 0
 };
 
+// A window of the matrix that a feature map becomes (image to column): mExtension rows from mStartPt on,
+// kExtension columns from kStartPt on.
+template <typename T>
+struct LoadData3DParamsV2 {
+    __aicore__ LoadData3DParamsV2() {}
+    __aicore__ LoadData3DParamsV2(const uint8_t pads[4], const internal::U16 height,
+                                  const internal::U16 width, const internal::U16 channels,
+                                  const internal::U16 k_extension, const internal::U16 m_extension,
+                                  const internal::U16 k_start, const internal::U16 m_start,
+                                  const internal::U8 stride_w, const internal::U8 stride_h,
+                                  const internal::U8 filter_w, const internal::U8 filter_h,
+                                  const internal::U8 dilation_w, const internal::U8 dilation_h,
+                                  const bool transpose, const bool small_k, const T pad,
+                                  const bool filter_size_w = false, const bool filter_size_h = false,
+                                  const bool f_matrix_ctrl = false)
+        : padList{pads[0], pads[1], pads[2], pads[3]},
+          l1H(height),
+          l1W(width),
+          channelSize(channels),
+          kExtension(k_extension),
+          mExtension(m_extension),
+          kStartPt(k_start),
+          mStartPt(m_start),
+          strideW(stride_w),
+          strideH(stride_h),
+          filterW(filter_w),
+          filterH(filter_h),
+          dilationFilterW(dilation_w),
+          dilationFilterH(dilation_h),
+          enTranspose(transpose),
+          enSmallK(small_k),
+          padValue(pad),
+          filterSizeW(filter_size_w),
+          filterSizeH(filter_size_h),
+          fMatrixCtrl(f_matrix_ctrl) {}
+
+    uint8_t padList[4] = {0, 0, 0, 0};  // left, right, top, bottom
+    internal::U16 l1H = 0;
+    internal::U16 l1W = 0;
+    internal::U16 channelSize = 0;
+    internal::U16 kExtension = 0;
+    internal::U16 mExtension = 0;
+    internal::U16 kStartPt = 0;
+    internal::U16 mStartPt = 0;
+    internal::U8 strideW = 1;
+    internal::U8 strideH = 1;
+    internal::U8 filterW = 1;
+    internal::U8 filterH = 1;
+    internal::U8 dilationFilterW = 1;
+    internal::U8 dilationFilterH = 1;
+    bool enTranspose = false;  // L0A; into L0B every load transposes
+    bool enSmallK = false;
+    T padValue = 0;
+    bool filterSizeW = false;
+    bool filterSizeH = false;
+    bool fMatrixCtrl = false;
+};
+
+// Whether LoadData sets the registers that describe the feature map from its parameters.
+struct IsResetLoad3dConfig {
+    bool isSetFMatrix = true;
+    bool isSetPadding = true;
+};
+constexpr IsResetLoad3dConfig IS_RESER_LOAD3D_DEFAULT_CONFIG = {true, true};
+
 }  // namespace AscendC

@@ -16,15 +16,9 @@
 
 namespace AscendC::internal {
 
-// Elements of T in the 32 bytes of a fractal's row.
-template <class T>
-inline constexpr uint32_t C0 = static_cast<uint32_t>(sim_elements<T>(ROW_BYTES));
-
 // Loops over whole blocks have a constant length, which compilers vectorise.
 inline constexpr uint32_t K_BLOCK = 64;  // of integers; a multiple of C0 of int4 and int8
 inline constexpr uint32_t N_BLOCK = CUBE_SIDE;
-
-constexpr uint32_t round_up(uint32_t value, uint32_t unit) { return ceil_div(value, unit) * unit; }
 
 template <class T, class Wide>
 void unpack_piece(const uint8_t* piece, Wide* values) {
