@@ -131,7 +131,8 @@ def test_results_as_fractals(library, entry, name, mode, param, dtype, layout, s
     np.testing.assert_array_equal(y, expected)
 
 
-def test_results_with_a_factor_per_column(library):
+@pytest.mark.parametrize("entry", ("dequantised_by_column", "copied_by_column"))
+def test_results_with_a_factor_per_column(library, entry):
     shape, out = OUT_ROWS[1]
     factors = np.array([quant_param(0.01 * (j + 1)) for j in range(64)], np.uint64)
     c, expected, y = results(

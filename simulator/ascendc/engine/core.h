@@ -23,6 +23,7 @@ struct Registers {
     uint64_t pad_value = 0;                                     // SetPadValue
     bool pad_value_set = false;                                 // until then padding is undefined
     uint64_t quant_pre = 0;                                     // SetFixpipePreQuantFlag
+    uint64_t quant_tensor = 0;                                  // SetFixPipeConfig, offset in FB
     uint64_t gather_mask_count = 0;                             // GetGatherMaskRemainCount
     uint64_t reduce_value = 0, reduce_index = 0;                // GetReduceMaxMinCount
     uint64_t acc_value = 0;                                     // GetAccVal

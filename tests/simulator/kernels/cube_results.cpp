@@ -105,6 +105,21 @@ ENTRY dequantised_by_column(GM_ADDR a, GM_ADDR b, GM_ADDR factors, GM_ADDR y, GM
     results_by_column<int8_t, int32_t, half, CFG_ROW_MAJOR>(a, b, factors, y, p);
 }
 
+ENTRY copied_by_column(GM_ADDR a, GM_ADDR b, GM_ADDR factors, GM_ADDR y, GM_ADDR params) {
+    const Parameters p(params);
+    make_results<int8_t, int32_t>(a, b, p);
+    stage(L1_THIRD, factors, 1);
+    PipeBarrier<PIPE_ALL>();
+    const LocalTensor<uint64_t> l1_factors(TPosition::C1, L1_THIRD, 64), table(TPosition::C2PIPE2GM, 128, 64);
+    DataCopy(table, l1_factors, 64);
+    PipeBarrier<PIPE_ALL>();
+    SetFixPipeConfig(table);
+    SetFixpipeNz2ndFlag(1, 0, 0);
+    DataCopyCO12DstParams out(p[5], p[6], static_cast<uint32_t>(p[8]), p[7], QuantMode_t::VDEQF16, 0, false,
+                              true);
+    DataCopy(gm<half>(y), operand<int32_t>(TPosition::CO1), out);
+}
+
 ENTRY added_rows(GM_ADDR a, GM_ADDR b, GM_ADDR y, GM_ADDR params) {
     const Parameters p(params);
     make_results<int8_t, int32_t>(a, b, p);

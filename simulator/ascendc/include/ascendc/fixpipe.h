@@ -196,19 +196,24 @@ void fixpipe_call(const Place& dst, const Place& src, const Place& quant_tensor,
     fixpipe<T, U>(call, dst, src, quant_tensor, where);
 }
 
-inline bool refuse_column_params(QuantMode_t mode, const char* call, sim::Where where) {
+inline bool refuse_column_params(QuantMode_t mode, sim::Where where) {
     if (!is_per_column(mode)) return false;
-    CallCheck(call, where)
-        .fail(
-            "a quantPre with one factor per column needs them: call Fixpipe with the tensor of "
-            "factors (this simulator has no SetFixPipeConfig)");
+    CallCheck("Fixpipe", where)
+        .fail("a quantPre with one factor per column needs them: pass the tensor of factors");
     return true;
+}
+
+inline void set_quant_tensor(const Place& tensor, bool reset_unit_flags, sim::Where where) {
+    CallCheck check("SetFixPipeConfig", where);
+    check.in_memory("the tensor of factors", tensor.mem, {sim::Mem::FB});
+    check.aligned("the tensor of factors", tensor.mem, tensor.begin, dma_unit(sim::Mem::FB));
+    if (reset_unit_flags) check.fail("resetting all unit flags is not modelled");
+    if (check.ok()) sim::Core::current().registers().quant_tensor = tensor.begin;
 }
 
 template <class T, class U>
 void copy_results(const Place& dst, const Place& src, const DataCopyCO12DstParams& params, sim::Where where) {
     constexpr const char* CALL = "DataCopy from CO1";
-    if (refuse_column_params(params.quantPre, CALL, where)) return;
     if (params.clipReluPre != 0 || params.eltWiseOp != 0) {
         CallCheck(CALL, where).fail("clipReluPre and eltWiseOp do not exist on this architecture");
         return;
@@ -224,7 +229,7 @@ void copy_results(const Place& dst, const Place& src, const DataCopyCO12DstParam
                            params.channelSplit,
                            params.nz2ndEn,
                            params.unitFlag};
-    fixpipe<T, U>(call, dst, src, {sim::Mem::L1, 0}, where);
+    fixpipe<T, U>(call, dst, src, {sim::Mem::FB, sim::Core::current().registers().quant_tensor}, where);
 }
 
 }  // namespace internal
@@ -232,7 +237,7 @@ void copy_results(const Place& dst, const Place& src, const DataCopyCO12DstParam
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
                                const FixpipeParamsV220& params, sim::Where where = sim::Where::here()) {
-    if (internal::refuse_column_params(params.quantPre, "Fixpipe", where)) return;
+    if (internal::refuse_column_params(params.quantPre, where)) return;
     internal::fixpipe_call<T, U, config>(internal::place_of(dst), internal::place_of(src), {sim::Mem::L1, 0},
                                          params, where);
 }
@@ -240,7 +245,7 @@ __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>&
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
                                const FixpipeParamsV220& params, sim::Where where = sim::Where::here()) {
-    if (internal::refuse_column_params(params.quantPre, "Fixpipe", where)) return;
+    if (internal::refuse_column_params(params.quantPre, where)) return;
     internal::fixpipe_call<T, U, config>(internal::place_of(dst), internal::place_of(src), {sim::Mem::L1, 0},
                                          params, where);
 }
@@ -260,6 +265,15 @@ __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>&
     if (!check.ok()) return;
     internal::fixpipe_call<T, U, config>(internal::place_of(dst), internal::place_of(src),
                                          internal::place_of(cbufWorkspace), params, where);
+}
+
+// Factors per column in the fixpipe buffer, for DataCopy. There is no ReLU tensor on this architecture.
+template <typename T, bool setRelu = false>
+__aicore__ inline void SetFixPipeConfig(const LocalTensor<T>& preData, bool isUnitFlag = false,
+                                        sim::Where where = sim::Where::here()) {
+    static_assert(std::is_same_v<T, uint64_t> && !setRelu,
+                  "only a tensor of quantisation parameters can be set");
+    internal::set_quant_tensor(internal::place_of(preData), isUnitFlag, where);
 }
 
 template <typename T, typename U>
