@@ -106,6 +106,7 @@ py::dict result_to_python(const sim::LaunchResult& result) {
     py::dict dict;
     dict["findings"] = findings_of(result);
     dict["cycles"] = result.cycles;
+    dict["launch_cycles"] = result.launch_cycles;
     dict["hbm_read_bytes"] = result.hbm_read_bytes;
     dict["hbm_write_bytes"] = result.hbm_write_bytes;
     dict["l2_read_bytes"] = result.l2_read_bytes;

@@ -193,7 +193,9 @@ class Result:
     findings : tuple of Finding
     counters : Counters
     cycles : float
-        Modelled cycles, not a measurement of an NPU; 0 if a seed chose the order.
+        Modelled cycles from the first instruction on, not a measurement of an NPU; 0 if a seed chose the order.
+    launch_cycles : float
+        Modelled cycles on top, until a core executes its first instruction; the same for every kernel.
     clock_ghz : float
     sync_sites : tuple of SyncSite
     trace : Trace or None
@@ -204,6 +206,7 @@ class Result:
     findings: tuple[Finding, ...]
     counters: Counters
     cycles: float
+    launch_cycles: float
     clock_ghz: float
     sync_sites: tuple[SyncSite, ...]
     trace: Trace | None
@@ -226,7 +229,11 @@ class Result:
 
     def time_text(self) -> str:
         """Show the modelled time, and that it is."""
-        return f"{self.cycles:,.0f} cycles, {self.microseconds:,.1f} us at {self.clock_ghz} GHz. {NOTE}"
+        launch = self.launch_cycles / (self.clock_ghz * 1e3)
+        return (
+            f"{self.cycles:,.0f} cycles, {self.microseconds:,.1f} us at {self.clock_ghz} GHz, "
+            f"and {launch:.1f} us to launch. {NOTE}"
+        )
 
     def __str__(self) -> str:
         """Show counters and findings."""
@@ -263,6 +270,7 @@ def result_from(
         findings=tuple(Finding(**finding) for finding in raw["findings"]),
         counters=counters,
         cycles=raw["cycles"],
+        launch_cycles=raw["launch_cycles"],
         clock_ghz=clock_ghz,
         sync_sites=tuple(SyncSite(**site) for site in raw["sync_sites"]),
         trace=Trace(**raw["trace"], **timeline) if keep_trace else None,

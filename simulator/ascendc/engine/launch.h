@@ -74,7 +74,8 @@ struct TraceEvent {
 
 struct LaunchResult {
     std::vector<Finding> findings;
-    double cycles = 0;  // modelled; 0 when a seed chose the order
+    double cycles = 0;         // modelled, from the first instruction; 0 when a seed chose the order
+    double launch_cycles = 0;  // modelled, on top: until a core executes its first instruction
     double hbm_read_bytes = 0, hbm_write_bytes = 0;
     double l2_read_bytes = 0, l2_write_bytes = 0;  // what cores asked for, HBM misses included
     std::vector<std::pair<std::string, double>> region_read_bytes, region_write_bytes;  // by region name

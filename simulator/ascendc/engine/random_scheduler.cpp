@@ -32,6 +32,7 @@ public:
         list(core, Pipe::S);
         core.yield();
     }
+    void scalar_fetch(uint64_t, uint32_t) override {}
     void fill(LaunchResult& result) override {
         std::vector<std::string> names;
         for (auto& core : chip_.cores()) names.push_back(core->name());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalar.cpp - the scalar unit's own accesses: on-chip memories directly, GM through the data cache.
+#include <algorithm>
 #include <cstring>
 
 #include "engine/chip.h"
@@ -54,6 +55,12 @@ DataCache::Line* SimCore::cached_line(uint64_t address, Where where) {
         if (chip_.gm().find(base + i, base + i + 1) == nullptr) continue;
         line.valid |= 1ULL << i;
         line.data[i] = *reinterpret_cast<const uint8_t*>(base + i);
+    }
+    if (Region* region = chip_.gm().find(address, address + 1)) {
+        const uint64_t begin = std::max(base, region->begin());
+        const uint64_t end = std::min(base + CACHE_LINE_BYTES, region->end());
+        region->read_bytes += static_cast<double>(end - begin);
+        chip_.scheduler().scalar_fetch(begin, static_cast<uint32_t>(end - begin));
     }
     line.loaded = line.data;
     return &line;

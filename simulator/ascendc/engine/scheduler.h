@@ -27,6 +27,8 @@ public:
     virtual void between_dispatches(SimCore& core) = 0;
     // Called by the scalar unit of `core` where it may be polling: let the others catch up with its time.
     virtual void let_others_run(SimCore& core) = 0;
+    // The scalar unit fetches a line of GM into its data cache.
+    virtual void scalar_fetch(uint64_t address, uint32_t bytes) = 0;
     virtual void fill(LaunchResult& result) = 0;
 };
 

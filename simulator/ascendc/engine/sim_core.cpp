@@ -43,7 +43,6 @@ SimCore::SimCore(Chip& chip, const Place& place, std::function<void()> kernel)
     registers_.deq_scalar = random();
     registers_.pad_value = random();
     registers_.nd_num = static_cast<uint16_t>(random());
-    scalar_time_ = launch_cycles();
 }
 
 std::string SimCore::name() const {

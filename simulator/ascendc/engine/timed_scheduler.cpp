@@ -43,6 +43,7 @@ public:
         at(core.scalar_time(), [this, &core] { wake_scalar(core); });
         core.yield();
     }
+    void scalar_fetch(uint64_t address, uint32_t bytes) override;
     void fill(LaunchResult& result) override;
 
 private:
@@ -172,6 +173,16 @@ void TimedScheduler::finish(SimCore& core, Pipe p, const Item& item, double begi
     counters_.executed(core, p, item, begin, end);
 }
 
+// Its time is part of the scalar unit's miss; only the bytes are counted.
+void TimedScheduler::scalar_fetch(uint64_t address, uint32_t bytes) {
+    Instruction line;
+    line.name = "GetValue";
+    line.accesses = {{Mem::GM, Use::READ, Span::run(address, bytes)}};
+    const Transfer transfer = l2_.access(line);
+    hbm_read_ += transfer.hbm_bytes;
+    l2_read_ += transfer.l2_bytes;
+}
+
 void TimedScheduler::fill(LaunchResult& result) {
     std::vector<std::string> names;
     for (auto& core : chip_.cores()) {
@@ -182,6 +193,7 @@ void TimedScheduler::fill(LaunchResult& result) {
         names.push_back(core->name());
     }
     counters_.fill(result, names);
+    result.launch_cycles = launch_cycles();
     for (const Region& region : chip_.gm().regions()) {  // a workspace may stay in the L2, results may not
         const GmRegion::Role role = region.given().role;
         const bool is_result = role == GmRegion::Role::OUTPUT || role == GmRegion::Role::INOUT;
