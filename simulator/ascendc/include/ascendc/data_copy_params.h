@@ -8,7 +8,7 @@
 #include "ascendc/macros.h"
 
 // How L0C values are converted on their way out; the letters after a leading V take one factor per column.
-enum class QuantMode_t : uint8_t {
+enum QuantMode_t : uint8_t {
     NoQuant,   // float to float, int32 to int32
     F322F16,   // float to half, to nearest even
     F322BF16,  // float to bfloat16, to nearest even

@@ -20,6 +20,13 @@ public:
     // What the hardware gets.
     constexpr operator T() const { return static_cast<T>(written_); }
 
+    Field& operator+=(int64_t value) {
+        written_ += value;
+        return *this;
+    }
+    Field& operator-=(int64_t value) { return *this += -value; }
+    Field& operator++() { return *this += 1; }
+
     void check(CallCheck& call, const char* name) const {
         if (written_ < 0) {
             call.fail(std::string(name) + " is negative: " + std::to_string(written_));
