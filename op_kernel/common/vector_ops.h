@@ -50,12 +50,12 @@ SALS_DEVICE void fill(const AscendC::LocalTensor<T>& dst, T value, int32_t count
     Duplicate(dst, value, count);
 }
 
-// Fills the lanes from `begin` up to the end of its datablock.
+// Fills the lanes from `begin` up to the end of its datablock. No earlier vector instruction may still use
+// them: this one does not wait.
 SALS_DEVICE void fill_datablock_end(const AscendC::LocalTensor<float>& dst, float value, int32_t begin) {
     const int32_t lane = begin % F32_DATABLOCK;
     if (lane == 0) return;
     uint64_t lanes[2] = {((uint64_t{1} << F32_DATABLOCK) - 1) & ~((uint64_t{1} << lane) - 1), 0};
-    AscendC::PipeBarrier<PIPE_V>();
     Duplicate(dst[begin - lane], value, lanes, 1, 1, F32_DATABLOCK);
 }
 

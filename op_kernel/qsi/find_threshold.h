@@ -51,8 +51,7 @@ private:
         return {score_of_key(key), above_or_equal == k ? ALL_TIES : k - above};
     }
 
-    // ---- a list in UB
-    // --------------------------------------------------------------------------------------
+    // ---- a list in UB ------------------------------------------------------------------------------
 
     SALS_DEVICE Bracket sample_list(int32_t k, int32_t population) {
         sample_.draw_from_list(list_, count_);
@@ -85,16 +84,14 @@ private:
     }
 
     SALS_DEVICE Cut sort_list(int32_t k) {
-        const auto scratch = pack_.scratch();
         sample_.sort_list(list_, count_);
         const uint32_t key = sample_.key(k - above_ - 1);
-        const int32_t higher = pack_.pack(scratch, list_, key, AscendC::CMPMODE::GT, count_);
-        const int32_t high = pack_.pack(scratch, list_, key, AscendC::CMPMODE::GE, count_);
+        const int32_t higher = pack_.count_of(list_, key, AscendC::CMPMODE::GT, count_);
+        const int32_t high = pack_.count_of(list_, key, AscendC::CMPMODE::GE, count_);
         return cut(key, above_ + higher, above_ + high, k);
     }
 
-    // ---- a row in global memory
-    // ----------------------------------------------------------------------------
+    // ---- a row in global memory --------------------------------------------------------------------
 
     // Reads the row until what is inside the bracket fits the list, or the bracket is one score.
     SALS_DEVICE void narrow_row(ScoreRow& row, int32_t k) {

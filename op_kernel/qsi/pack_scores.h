@@ -26,15 +26,25 @@ public:
         return part<uint8_t>(offsetof(ThresholdPlan, mask));
     }
 
-    // Packs the scores with x <mode> key into dst.
+    // Packs the scores with x <mode> key into dst. Lanes up to the next datablock become -inf, which is never
+    // above a threshold and has no mass: whatever is compared next is compared in whole repeats.
     SALS_DEVICE int32_t pack(const AscendC::LocalTensor<float>& dst, const AscendC::LocalTensor<float>& x,
                              uint32_t key, AscendC::CMPMODE mode, int32_t count) const {
         compare(mask(), x, score_of_key(key), mode, count);
-        return gather(dst, x, mask(), count, UB_RESULT);
+        const int32_t packed = gather(dst, x, mask(), count, UB_RESULT);
+        fill_datablock_end(dst, -__builtin_inff(), packed);
+        return packed;
+    }
+
+    // How many scores have x <mode> key.
+    SALS_DEVICE int32_t count_of(const AscendC::LocalTensor<float>& x, uint32_t key, AscendC::CMPMODE mode,
+                                 int32_t count) const {
+        compare(mask(), x, score_of_key(key), mode, count);
+        return gather(scratch(), x, mask(), count, UB_RESULT);
     }
 
     // Counts a whole row against a bracket, and lists in kept() what is inside. The list continues at whole
-    // datablocks; gaps hold -inf, which is never above a threshold and has no mass.
+    // datablocks, with -inf in the gaps.
     SALS_DEVICE RowCount pack_row(ScoreRow& row, const Bracket& bracket) const {
         RowCount counts = {0, 0, 0, true};
         for (row.rewind(); row.has_chunk(); row.release()) {
@@ -49,7 +59,6 @@ public:
             const auto list = kept()[counts.length];
             const int32_t inside = pack(list, scratch(), bracket.highest, AscendC::CMPMODE::LE, high);
             counts.inside += inside;
-            fill_datablock_end(kept(), -__builtin_inff(), counts.length + inside);
             counts.length = round_up(counts.length + inside, DATABLOCK_LANES);
         }
         return counts;
