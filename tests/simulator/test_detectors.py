@@ -18,7 +18,7 @@ SEEDS = (0, 1, 2, 3, 4)
 # entry -> check, words of the text, words of the line it is placed at
 FAULTS = {
     "no_load_flag": ("racecheck", "MTE2_V", "Muls("),
-    "no_store_flag": ("racecheck", "V_MTE3", "DataCopy(fault"),
+    "no_store_flag": ("racecheck", "_MTE3>", "DataCopy(fault"),
     "no_reuse_flag": ("racecheck", "write after", "DataCopy(ub, x_[t * TILE], TILE)"),
     "no_barrier": ("racecheck", "PipeBarrier<PIPE_V>", "Adds("),
     "no_wait": (

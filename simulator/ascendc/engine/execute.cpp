@@ -30,16 +30,17 @@ double SimCore::head_time(Pipe p) {
             return time;
         case Item::Kind::WAIT_FLAG:
             return std::max(time, flag(head.other, p, head.id).time);
+        case Item::Kind::BARRIER:
+            return std::max(time, state.done_at);
         default:
-            return std::max(time, state.done_at);  // everything before it is complete
+            return time;
     }
 }
 
-Item SimCore::execute_head(Pipe p, double now) {
+Item SimCore::execute_head(Pipe p) {
     PipeState& state = pipe(p);
     Item item = std::move(state.queue.front());
     state.queue.pop_front();
-    now_ = now;
     ++state.executed;
     state.clock.join(item.scalar);
     Clock known = state.clock;  // of a flag set here: everything before it is complete
@@ -49,19 +50,21 @@ Item SimCore::execute_head(Pipe p, double now) {
             lower_flag(item.other, p, item.id, item.index, state.clock, item.where);
             break;
         case Item::Kind::SET_FLAG:
-            raise_flag(p, item.other, item.id, known, item.where);
+            chip_.scheduler().when_complete(
+                *this, p, 0,
+                [this, p, dst = item.other, id = item.id, known, where = item.where](double time) {
+                    raise_flag(p, dst, id, known, where, time);
+                });
             break;
         case Item::Kind::BARRIER:
             state.clock = known;
             break;
-        case Item::Kind::CROSS_CORE_SET: {
-            CrossCoreMessage message{snapshot_of(known), now + cross_core_cycles(), item.where};
-            chip_.scheduler().later(cross_core_cycles(),
-                                    [this, item_mode = item.mode, id = item.id, message] {
-                                        chip_.cross_core_set(*this, item_mode, id, message);
-                                    });
+        case Item::Kind::CROSS_CORE_SET:
+            chip_.scheduler().when_complete(
+                *this, p, cross_core_cycles(),
+                [this, mode = item.mode, id = item.id, where = item.where, news = snapshot_of(known)](
+                    double time) { chip_.cross_core_set(*this, mode, id, {news, time, where}); });
             break;
-        }
         case Item::Kind::INSTRUCTION:
             if (item.instruction.unit_flag != 0) unit_pass(item.instruction, item, p);
             for (const Access& access : item.instruction.accesses) check_access(access, item, p);

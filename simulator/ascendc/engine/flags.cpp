@@ -33,7 +33,7 @@ void SimCore::set_flag(Pipe src, Pipe dst, int id, Where where) {
     if (src == Pipe::S) {
         scalar_time_ += dispatch_cycles();
         next_scalar_index("SetFlag", where);
-        raise_flag(src, dst, id, clock(Pipe::S), where);
+        raise_flag(src, dst, id, clock(Pipe::S), where, scalar_time_);
         return;
     }
     Item item = make_item(Item::Kind::SET_FLAG, src, where, "SetFlag");
@@ -60,7 +60,7 @@ void SimCore::wait_flag(Pipe src, Pipe dst, int id, Where where) {
 }
 
 // `known` is what the setting pipe knows, everything before the SetFlag included.
-void SimCore::raise_flag(Pipe src, Pipe dst, int id, const Clock& known, Where where) {
+void SimCore::raise_flag(Pipe src, Pipe dst, int id, const Clock& known, Where where, double time) {
     EventFlag& f = flag(src, dst, id);
     if (f.set || f.consumed > known.complete[static_cast<int>(dst)]) {
         chip_.report(
@@ -70,7 +70,7 @@ void SimCore::raise_flag(Pipe src, Pipe dst, int id, const Clock& known, Where w
                  "lost. Wait first, or use another event id."});
     }
     f.set = true;
-    f.time = src == Pipe::S ? scalar_time_ : now_;
+    f.time = time;
     f.clock = known;
     f.where = where;
     if (dst == Pipe::S) {

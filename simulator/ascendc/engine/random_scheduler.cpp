@@ -24,7 +24,9 @@ public:
     void run() override;
     void wake(SimCore& core, Pipe p) override { list(core, p); }
     void wake_scalar(SimCore& core) override { list(core, Pipe::S); }
-    void later(double, std::function<void()> effect) override { effects_.push_back(std::move(effect)); }
+    void when_complete(SimCore&, Pipe, double, std::function<void(double)> effect) override {
+        effects_.push_back(std::move(effect));
+    }
     void between_dispatches(SimCore& core) override {
         if (chip_.random()() % 4 == 0) let_others_run(core);
     }
@@ -60,7 +62,7 @@ private:
     std::vector<uint64_t> ranks_;
     std::vector<char> listed_;
     std::vector<Unit> units_;  // may turn out not to be ready
-    std::vector<std::function<void()>> effects_;
+    std::vector<std::function<void(double)>> effects_;
 };
 
 size_t RandomScheduler::choose() {
@@ -83,7 +85,7 @@ void RandomScheduler::run() {
             std::swap(effects_[random() % effects_.size()], effects_.back());
             const auto run = std::move(effects_.back());
             effects_.pop_back();
-            run();
+            run(0);
         } else {
             run_unit(choose());
         }
@@ -101,7 +103,7 @@ void RandomScheduler::run_unit(size_t which) {
         return;
     }
     if (!core.head_ready(unit.pipe)) return;  // it is listed again when that changes
-    const Item item = core.execute_head(unit.pipe, 0);
+    const Item item = core.execute_head(unit.pipe);
     counters_.executed(core, unit.pipe, item, 0, 0);
     if (!core.pipe(unit.pipe).queue.empty()) list(core, unit.pipe);
 }

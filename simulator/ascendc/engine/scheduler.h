@@ -21,8 +21,10 @@ public:
     virtual void wake(SimCore& core, Pipe pipe) = 0;
     // The scalar unit of `core` may go on.
     virtual void wake_scalar(SimCore& core) = 0;
-    // Do `effect` after `cycles`: a cross-core flag on its way.
-    virtual void later(double cycles, std::function<void()> effect) = 0;
+    // Do `effect` once everything that `pipe` has started is complete, and `cycles` have passed: a flag on
+    // its way. The pipe does not wait for that. The argument of `effect` is the time.
+    virtual void when_complete(SimCore& core, Pipe pipe, double cycles,
+                               std::function<void(double)> effect) = 0;
     // Called by the scalar unit between two dispatches.
     virtual void between_dispatches(SimCore& core) = 0;
     // Called by the scalar unit of `core` where it may be polling: let the others catch up with its time.

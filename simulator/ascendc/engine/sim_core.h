@@ -79,8 +79,8 @@ public:
     std::string name() const;
     PipeState& pipe(Pipe p) { return pipes_[static_cast<int>(p)]; }
     bool head_ready(Pipe p);
-    double head_time(Pipe p);               // cycle before which a ready head cannot start
-    Item execute_head(Pipe p, double now);  // head_ready must hold
+    double head_time(Pipe p);   // cycle before which a ready head cannot start
+    Item execute_head(Pipe p);  // head_ready must hold
     bool runnable() const { return !fiber_.finished() && (!waiting_.ready || waiting_.ready()); }
     void resume(double now);
     bool finished() const { return fiber_.finished(); }
@@ -110,7 +110,7 @@ private:
     void wait_until(std::function<bool()> ready, std::string what, Where where);
     bool check_bounds(const Instruction& instruction);
     bool check_event_id(int id, Where where);
-    void raise_flag(Pipe src, Pipe dst, int id, const Clock& known, Where where);
+    void raise_flag(Pipe src, Pipe dst, int id, const Clock& known, Where where, double time);
     void lower_flag(Pipe src, Pipe dst, int id, uint32_t index, Clock& into, Where where);
     Snapshot snapshot_of(const Clock& clock) const;
     void learn(const Snapshot& news);  // the scalar unit waited for other cores
@@ -151,8 +151,7 @@ private:
     DataCache cache_;
     Waiting waiting_;
     double scalar_time_ = 0;
-    int polls_ = 0;   // of GM, by invalidating the cache
-    double now_ = 0;  // of the item being executed
+    int polls_ = 0;  // of GM, by invalidating the cache
     Fiber fiber_;
 };
 

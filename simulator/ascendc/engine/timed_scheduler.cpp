@@ -37,7 +37,9 @@ public:
     void run() override;
     void wake(SimCore& core, Pipe p) override;
     void wake_scalar(SimCore& core) override { scalars_.push_back(&core); }
-    void later(double cycles, std::function<void()> effect) override { at(now_ + cycles, std::move(effect)); }
+    void when_complete(SimCore& core, Pipe p, double cycles, std::function<void(double)> effect) override {
+        at(core.pipe(p).done_at + cycles, [this, effect = std::move(effect)] { effect(now_); });
+    }
     void between_dispatches(SimCore&) override {}
     void let_others_run(SimCore& core) override {
         at(core.scalar_time(), [this, &core] { wake_scalar(core); });
@@ -124,7 +126,7 @@ void TimedScheduler::run_head(SimCore& core, Pipe p) {
         counters_.waited(core, p, std::max(0.0, now_ - state.waiting_since));
         state.waiting_since = -1;
     }
-    Item item = core.execute_head(p, now_);
+    Item item = core.execute_head(p);
     if (item.kind == Item::Kind::INSTRUCTION) {
         const Timing timing = timing_of(item.instruction);
         const auto& accesses = item.instruction.accesses;
