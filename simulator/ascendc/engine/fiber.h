@@ -31,10 +31,10 @@ private:
     bool finished_ = false;
     std::exception_ptr error_;
     // What AddressSanitizer wants to know about a change of stacks.
-    void* fake_stack_inside_ = nullptr;
-    void* fake_stack_outside_ = nullptr;
-    const void* outside_bottom_ = nullptr;
-    size_t outside_size_ = 0;
+    [[maybe_unused]] void* fake_stack_inside_ = nullptr;
+    [[maybe_unused]] void* fake_stack_outside_ = nullptr;
+    [[maybe_unused]] const void* outside_bottom_ = nullptr;
+    [[maybe_unused]] size_t outside_size_ = 0;
 };
 
 }  // namespace sals::sim
