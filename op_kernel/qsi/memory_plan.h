@@ -31,10 +31,8 @@ inline constexpr int32_t LADDER = QSI_SORTED_BLOCKS;
 inline constexpr int32_t RECORD_WORDS = 2;  // score and index of a sorted element
 
 struct L1Plan {
-    struct Slot {
-        int8_t keys[QSI_STEP_BYTES];           // [planes][tokens rounded up to 16][32]
-        int8_t query[AtlasA2::FRACTAL_BYTES];  // [rank/2], then whatever was there
-    } slots[L1_SLOTS];
+    int8_t keys[L1_SLOTS][QSI_STEP_BYTES];           // [planes][tokens rounded up to 16][32]
+    int8_t query[L1_SLOTS][AtlasA2::FRACTAL_BYTES];  // [rank/2], then whatever was there
 };
 static_assert(sizeof(L1Plan) <= AtlasA2::L1_BYTES, "the key slots exceed L1");
 

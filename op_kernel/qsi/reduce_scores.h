@@ -50,13 +50,15 @@ public:
     SALS_DEVICE void run(const ScoredPiece& piece, const AscendC::GlobalTensor<float>& scores) {
         if (piece.begin >= piece.end) return;
         const float query_scale = gm_query_scale_.GetValue(piece.row.row);
-        for (int32_t token = piece.begin; token < piece.end; token += QSI_HANDOFF_TOKENS) {
-            const int32_t tokens = handoff_tokens(token, piece.end);
-            const int32_t begin = half_ * QSI_SHARE_TOKENS;
-            const int32_t count = static_cast<int32_t>(
-                smaller(larger(tokens - begin, 0), static_cast<int32_t>(QSI_SHARE_TOKENS)));
-            reduce_share(piece.row, token + begin, count, query_scale, scores);
-            ++handoffs_;
+        for (int32_t begin = piece.begin; begin < piece.end; ++handoffs_) {
+            const int32_t end = part_end(piece, begin, QSI_HANDOFF_TOKENS, piece.end);
+            const int32_t slot_begin = begin - (begin - piece.origin) % QSI_HANDOFF_TOKENS;
+            const int32_t share_begin = slot_begin + half_ * QSI_SHARE_TOKENS;
+            const int32_t share_end = share_begin + QSI_SHARE_TOKENS;
+            const int32_t first = begin > share_begin ? begin : share_begin;
+            const int32_t last = end < share_end ? end : share_end;
+            reduce_share({first, last - first, first - slot_begin}, piece.row, query_scale, scores);
+            begin = end;
         }
     }
 
@@ -68,9 +70,16 @@ private:
         return offsetof(UbPlan, reduce) + offsetof(ReducePlan, shares) + slot * sizeof(Share);
     }
 
-    SALS_DEVICE void reduce_share(const RowInfo& row, int32_t token, int32_t count, float query_scale,
+    struct Tokens {
+        int32_t begin;  // in the request
+        int32_t count;  // none if not positive
+        int32_t dots;   // where theirs stand, in tokens from the start of the ring slot
+    };
+
+    SALS_DEVICE void reduce_share(const Tokens& tokens, const RowInfo& row, float query_scale,
                                   const AscendC::GlobalTensor<float>& scores) {
-        if (count == 0) {
+        const int32_t count = tokens.count;
+        if (count <= 0) {
             CrossCoreWaitFlag(C2V_DOTS_FULL);
             AscendC::CrossCoreSetFlag<MODE_CUBE_VECTOR, PIPE_MTE2>(V2C_DOTS_EMPTY);
             return;
@@ -82,9 +91,9 @@ private:
 
         // Waiting for the cube core stops all pipes of this core: the scales are on their way before.
         WaitFlag<HardEvent::V_MTE2>(UB_DOTS_EMPTY + slot);
-        load_scales(row, token, count, scales);
+        load_scales(row, tokens.begin, count, scales);
         CrossCoreWaitFlag(C2V_DOTS_FULL);
-        DataCopy(dots, ws_dots_[ring_offset()], count);
+        DataCopy(dots, ws_dots_[ring_offset(tokens.dots)], count);
         AscendC::CrossCoreSetFlag<MODE_CUBE_VECTOR, PIPE_MTE2>(V2C_DOTS_EMPTY);
         SetFlag<HardEvent::MTE2_V>(UB_DOTS_FULL + slot);
 
@@ -95,16 +104,15 @@ private:
         SetFlag<HardEvent::V_MTE3>(UB_SCORES_FULL + slot);
 
         WaitFlag<HardEvent::V_MTE3>(UB_SCORES_FULL + slot);
-        const int32_t block = token / tiling_.block_size - row.first;
+        const int32_t block = tokens.begin / tiling_.block_size - row.first;
         const AscendC::DataCopyExtParams run(1, count / tiling_.block_size * sizeof(float), 0, 0, 0);
         DataCopyPad(scores[block], block_scores, run);
         SetFlag<HardEvent::MTE3_V>(UB_SCORES_EMPTY + slot);
         ++shares_;
     }
 
-    SALS_DEVICE uint64_t ring_offset() const {
-        const int32_t slot = handoffs_ % QSI_RING_SLOTS;
-        return static_cast<uint64_t>(slot * QSI_HANDOFF_TOKENS + half_ * QSI_SHARE_TOKENS);
+    SALS_DEVICE uint64_t ring_offset(int32_t dots) const {
+        return static_cast<uint64_t>(handoffs_ % QSI_RING_SLOTS * QSI_HANDOFF_TOKENS + dots);
     }
 
     SALS_DEVICE void load_scales(const RowInfo& row, int32_t token, int32_t count,

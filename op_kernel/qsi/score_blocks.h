@@ -7,7 +7,7 @@
 // Writes    ws_dots [QSI_RING_SLOTS][QSI_HANDOFF_TOKENS] int32, private to this core group
 // Hands to  reduce_scores.h, by C2V_DOTS_FULL / V2C_DOTS_EMPTY
 // A query is one row, so the product is a matrix-vector one (m = 1): the query stands in L0A as it comes from
-// memory. It travels with the keys of every step: 128 bytes at most, and a step needs no other state.
+// memory. It goes there with the keys of every step, and is fetched with those of a piece's first.
 #pragma once
 #include "qsi/cache_pages.h"
 #include "qsi/handoffs.h"
@@ -23,8 +23,11 @@ struct Step {
     int32_t request;
     int32_t token;    // first token, in the request
     int32_t count;    // tokens
-    int32_t dots;     // where they go, in tokens from the start of the hand-off
+    int32_t query;    // its number among the pieces so far
+    int32_t dots;     // where they go, in tokens from the start of the ring slot
     int32_t handoff;  // its number
+    bool begins_piece;
+    bool begins_handoff;
     bool ends_handoff;
 };
 
@@ -53,15 +56,19 @@ public:
 
     // Scores a piece. Its loads run ahead of its products by all key slots but one, also across pieces.
     SALS_DEVICE void run(const ScoredPiece& piece) {
-        for (int32_t token = piece.begin; token < piece.end; token += QSI_HANDOFF_TOKENS) {
-            const int32_t tokens = handoff_tokens(token, piece.end);
-            for (int32_t at = 0; at < tokens; at += STEP_TOKENS) {
-                const int32_t count = tokens - at < STEP_TOKENS ? tokens - at : STEP_TOKENS;
-                push({piece.row.row, piece.row.head, piece.row.request, token + at, count, at, handoffs_,
-                      at + count == tokens});
+        if (piece.begin >= piece.end) return;
+        for (int32_t begin = piece.begin; begin < piece.end; ++handoffs_) {
+            const int32_t end = part_end(piece, begin, QSI_HANDOFF_TOKENS, piece.end);
+            for (int32_t token = begin; token < end;) {
+                const int32_t step_end = part_end(piece, token, STEP_TOKENS, end);
+                const int32_t dots = (token - piece.origin) % QSI_HANDOFF_TOKENS;
+                push({piece.row.row, piece.row.head, piece.row.request, token, step_end - token, queries_,
+                      dots, handoffs_, token == piece.begin, token == begin, step_end == end});
+                token = step_end;
             }
-            ++handoffs_;
+            begin = end;
         }
+        ++queries_;
     }
 
     SALS_DEVICE void close() {
@@ -96,10 +103,11 @@ private:
 
     SALS_DEVICE void load(const Step& step, int32_t slot) {
         WaitFlag<HardEvent::MTE1_MTE2>(L1_KEY_EMPTY + slot);
-        const auto l1_query = view<int8_t>(l1_.template Get<uint8_t>(),
-                                           offsetof(L1Plan, slots) + slot * sizeof(typename L1Plan::Slot) +
-                                               offsetof(typename L1Plan::Slot, query));
-        DataCopy(l1_query, gm_query_[static_cast<uint64_t>(int64_t{step.row} * ROW_BYTES)], ROW_BYTES);
+        // A piece has a step at least: the slot of its query is free when that of the keys is.
+        if (step.begins_piece) {
+            const uint64_t begin = static_cast<uint64_t>(int64_t{step.row} * ROW_BYTES);
+            DataCopy(l1_query(step), gm_query_[begin], ROW_BYTES);
+        }
         for (int32_t done = 0; done < step.count;) {
             const PageRun run = pages_.run(step.request, step.token + done, step.count - done);
             load_run(step, slot, done, run);
@@ -111,11 +119,11 @@ private:
     SALS_DEVICE void load_run(const Step& step, int32_t slot, int32_t at, const PageRun& run) {
         const RowGeometry keys = row_geometry(cache_, run.page, step.head, false);
         const int64_t begin = keys.base + run.offset * keys.token_stride;
-        const auto l1_keys = l1_slot_keys(slot)[at * AtlasA2::DATABLOCK_BYTES];
+        const auto to = l1_keys(slot)[at * AtlasA2::DATABLOCK_BYTES];
         if constexpr (FORM == QsiKeyForm::PLANES) {
             const int32_t plane_bytes = plane_tokens(step) * AtlasA2::DATABLOCK_BYTES;
             for (int32_t plane = 0; plane < PLANES; ++plane) {
-                DataCopy(l1_keys[plane * plane_bytes],
+                DataCopy(to[plane * plane_bytes],
                          gm_keys_[static_cast<uint64_t>(begin + plane * keys.plane_stride)],
                          run.count * AtlasA2::DATABLOCK_BYTES);
             }
@@ -133,13 +141,18 @@ private:
             AscendC::GlobalTensor<int32_t> words;
             words.SetGlobalBuffer(
                 reinterpret_cast<__gm__ int32_t*>(const_cast<__gm__ int8_t*>(gm_keys_.GetPhyAddr(begin))));
-            DataCopy(l1_keys.template ReinterpretCast<int32_t>(), words, rows);
+            DataCopy(to.template ReinterpretCast<int32_t>(), words, rows);
         }
     }
 
-    SALS_DEVICE AscendC::LocalTensor<int8_t> l1_slot_keys(int32_t slot) {
+    SALS_DEVICE AscendC::LocalTensor<int8_t> l1_keys(int32_t slot) {
         return view<int8_t>(l1_.template Get<uint8_t>(),
-                            offsetof(L1Plan, slots) + slot * sizeof(typename L1Plan::Slot));
+                            offsetof(L1Plan, keys) + slot * sizeof(L1Plan::keys[0]));
+    }
+    SALS_DEVICE AscendC::LocalTensor<int8_t> l1_query(const Step& step) {
+        const int32_t slot = step.query % L1_SLOTS;
+        return view<int8_t>(l1_.template Get<uint8_t>(),
+                            offsetof(L1Plan, query) + slot * sizeof(L1Plan::query[0]));
     }
 
     // Products of the oldest step that is loaded.
@@ -170,8 +183,8 @@ private:
         AscendC::LoadData2DParams fractals;
         fractals.repeatTimes = 1;
         fractals.srcStride = 1;
-        const auto keys = l1_slot_keys(l1_slot);
-        LoadData(l0_query(l0_slot), keys[offsetof(typename L1Plan::Slot, query)], fractals);
+        const auto keys = l1_keys(l1_slot);
+        LoadData(l0_query(l0_slot), l1_query(step), fractals);
         // Planes follow each other in L1 as the cube wants them in L0B: one run of fractals.
         fractals.repeatTimes = PLANES * plane_tokens(step) / AtlasA2::FRACTAL_ROWS;
         LoadData(l0_keys(l0_slot), keys, fractals);
@@ -180,8 +193,7 @@ private:
     }
 
     SALS_DEVICE void store(const Step& step, int32_t l0_slot) {
-        const bool begins_handoff = step.dots == 0;
-        if (begins_handoff && step.handoff >= QSI_RING_SLOTS) CrossCoreWaitFlag(V2C_DOTS_EMPTY);
+        if (step.begins_handoff && step.handoff >= QSI_RING_SLOTS) CrossCoreWaitFlag(V2C_DOTS_EMPTY);
         WaitFlag<HardEvent::M_FIX>(L0C_FULL + l0_slot);
         AscendC::FixpipeParamsV220 row;
         row.nSize = plane_tokens(step);  // whole fractals; the ring has room for them
@@ -218,6 +230,7 @@ private:
     int32_t loaded_ = 0;      // steps so far
     int32_t multiplied_ = 0;  // steps so far
     int32_t handoffs_ = 0;    // so far
+    int32_t queries_ = 0;     // pieces so far
 };
 
 }  // namespace sals::qsi

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory_plan.h - who owns which byte of every memory of a core.
+#pragma once
+#include "common/vector_ops.h"
+#include "sals/sfaa_policy.h"
+#include "sals/workspace.h"
+
+namespace sals::sfaa {
+
+inline constexpr int32_t L0_SLOTS = 2;   // steps of a product
+inline constexpr int32_t L0C_SLOTS = 2;  // products
+inline constexpr int32_t SCORE_SLOTS = 2;   // chunks of scores in a vector core
+inline constexpr int32_t WEIGHT_SLOTS = 2;  // chunks of weights on their way out
+inline constexpr int32_t STATS_SLOTS = 2;   // tasks whose weights wait for their products
+
+inline constexpr int32_t PRODUCT_ROWS = SFAA_TERMS * SFAA_MAX_PASS_ROWS;
+inline constexpr int32_t L0_STEP_BYTES = AtlasA2::L0B_BYTES / L0_SLOTS;  // of keys or values
+inline constexpr int32_t L0A_STEP_BYTES = 16 * 1024;                      // of a query or weights
+inline constexpr int32_t L0C_BYTES = AtlasA2::L0C_BYTES / L0C_SLOTS;
+
+// ---- cube core -----------------------------------------------------------------------------------------
+struct L1Plan {
+    struct KvSlot {
+        int8_t keys[SFAA_TASK_BYTES];    // [head_dim/32][task tokens][32]
+        int8_t values[SFAA_TASK_BYTES];  // likewise
+    } kv[SFAA_KV_SLOTS];
+    int8_t query[SFAA_TERMS * SFAA_PASS_BYTES];                  // [head_dim/32][rows][32]
+    int8_t weights[PRODUCT_ROWS * SFAA_TASK_BYTES / 128];        // [columns/32][rows][32]
+};
+static_assert(sizeof(L1Plan) <= AtlasA2::L1_BYTES, "the attention kernel's L1 plan exceeds L1");
+
+struct L0aPlan {
+    int8_t query[L0A_STEP_BYTES];              // of a pass
+    int8_t weights[L0_SLOTS][L0A_STEP_BYTES];  // of a step
+};
+struct L0bPlan {
+    int8_t keys_or_values[L0_SLOTS][L0_STEP_BYTES];
+};
+struct L0cPlan {
+    int32_t products[L0C_SLOTS][L0C_BYTES / sizeof(int32_t)];
+};
+static_assert(sizeof(L0aPlan) <= AtlasA2::L0A_BYTES && sizeof(L0bPlan) <= AtlasA2::L0B_BYTES &&
+                  sizeof(L0cPlan) <= AtlasA2::L0C_BYTES,
+              "a step exceeds L0");
+
+// ---- vector cores --------------------------------------------------------------------------------------
+inline constexpr int32_t HALF_ROWS = SFAA_MAX_PASS_ROWS / AtlasA2::AIV_PER_AIC;  // of a pass, per core
+inline constexpr int32_t STATS_LANES = F32_LANES;                                 // one repeat holds them
+inline constexpr int32_t CHUNK_SCORES = 4096;
+inline constexpr int32_t CHUNK_VALUES = 2048;  // of query rows, products and results
+inline constexpr int32_t MASK_VALUES = SFAA_MAX_TASK_TOKENS;
+static_assert(HALF_ROWS <= STATS_LANES);
+
+// One number per query row; in `lanes`, one datablock of it per row.
+struct RowLanes {
+    float lanes[HALF_ROWS][F32_DATABLOCK];
+};
+
+struct SoftmaxPlan {
+    struct Scores {
+        int32_t first[CHUNK_SCORES];  // products of both terms; then logits, weights and second terms
+        int32_t second[CHUNK_SCORES];
+    } scores[SCORE_SLOTS];
+    struct Weights {
+        int8_t first[CHUNK_SCORES];
+        int8_t second[CHUNK_SCORES];
+    } weights[WEIGHT_SLOTS];
+    float key_scales[SFAA_MAX_TASK_TOKENS];  // per-token scales of a task
+    float value_scales[SFAA_MAX_TASK_TOKENS];
+    float wide_scales[MAX_BLOCK_SIZE][F32_DATABLOCK];
+    float positions[SFAA_MAX_TASK_TOKENS];
+    uint8_t seen[SFAA_MAX_TASK_TOKENS / 8];  // one bit per column
+};
+
+struct QueryPlan {
+    uint16_t rows[CHUNK_VALUES];  // fp16 or bf16
+    float values[CHUNK_VALUES];
+    float scratch[CHUNK_VALUES];
+    int8_t first[CHUNK_VALUES];
+    int8_t second[CHUNK_VALUES];
+    RowLanes factors[SFAA_QUERY_SLOTS];  // of a pass: logit = factor * product
+};
+
+struct OutputPlan {
+    int32_t first[CHUNK_VALUES];  // products of both terms
+    int32_t second[CHUNK_VALUES];
+    float rows[HALF_ROWS * 128];   // accumulators of a pass, [rows][head_dim]
+    uint16_t out[CHUNK_VALUES];  // fp16 or bf16
+};
+
+// Numbers per query row that are stored, or that the next task needs.
+struct Stats {
+    float maximum[STATS_LANES];
+    float sum[STATS_LANES];      // of the weights as quantised, in units of 1/127
+    float exp_sum[STATS_LANES];  // of the weights before
+};
+
+struct UbPlan {
+    SoftmaxPlan softmax;
+    QueryPlan query;
+    OutputPlan output;
+    half narrow[CHUNK_SCORES];     // between fp32 and int8
+    float reduced[CHUNK_SCORES / F32_DATABLOCK];
+    float ramp[MAX_BLOCK_SIZE];    // 0, 1, 2, ...
+    float key_channels[MAX_HEAD_DIM];  // static scales of the row in work
+    float value_channels[MAX_HEAD_DIM];
+    Stats task_stats[STATS_SLOTS];
+    float value_factors[STATS_SLOTS][STATS_LANES];  // by which weights were divided with per-token scales
+    Stats total;
+    Stats stored;  // what a part or the LSE is stored from
+    float per_row[4][STATS_LANES];
+    RowLanes row_lanes[2];
+};
+static_assert(sizeof(UbPlan) <= AtlasA2::UB_BYTES, "the attention kernel's UB plan exceeds the UB");
+
+}  // namespace sals::sfaa

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// sync.h - every event and cross-core flag of the attention kernel. An event is one bit: it is waited for
+// before it is set again. EMPTY events are set when a stage opens and waited for when it closes, so all
+// balance.
+#pragma once
+#include "common/device.h"
+#include "sfaa/memory_plan.h"
+
+namespace sals::sfaa {
+
+// ---- cube core -----------------------------------------------------------------------------------------
+//   name              pipes         hazard                                                    slots
+//   L1_KV_FULL        MTE2 -> MTE1  keys and values of a task have arrived                    SFAA_KV_SLOTS
+//   L1_KV_EMPTY       MTE1 -> MTE2  both have moved on to L0                                  SFAA_KV_SLOTS
+//   L1_QUERY_FULL     MTE2 -> MTE1  the query of a pass has arrived                           1
+//   L1_QUERY_EMPTY    MTE1 -> MTE2  it has moved on to L0A                                    1
+//   L1_WEIGHTS_FULL   MTE2 -> MTE1  the weights of a task have arrived                        1
+//   L1_WEIGHTS_EMPTY  MTE1 -> MTE2  they have moved on to L0A                                 1
+//   L0_FULL           MTE1 -> M     L0A and L0B hold a step                                   L0_SLOTS
+//   L0_EMPTY          M -> MTE1     it has been multiplied                                    L0_SLOTS
+//   L0A_QUERY_EMPTY   M -> MTE1     all tasks of a pass have met its query                    1
+//   L0C_FULL          M -> FIX      L0C holds a product                                       L0C_SLOTS
+//   L0C_EMPTY         FIX -> M      it has been stored                                        L0C_SLOTS
+inline constexpr int32_t L1_KV_FULL = 0;
+inline constexpr int32_t L1_KV_EMPTY = 0;
+inline constexpr int32_t L1_QUERY_FULL = L1_KV_FULL + SFAA_KV_SLOTS;
+inline constexpr int32_t L1_QUERY_EMPTY = L1_KV_EMPTY + SFAA_KV_SLOTS;
+inline constexpr int32_t L1_WEIGHTS_FULL = L1_QUERY_FULL + 1;
+inline constexpr int32_t L1_WEIGHTS_EMPTY = L1_QUERY_EMPTY + 1;
+inline constexpr int32_t L0_FULL = 0;
+inline constexpr int32_t L0_EMPTY = AtlasA2::FIRST_FREE_M_MTE1;
+inline constexpr int32_t L0A_QUERY_EMPTY = L0_EMPTY + L0_SLOTS;
+inline constexpr int32_t L0C_FULL = 0;
+inline constexpr int32_t L0C_EMPTY = 0;
+static_assert(L1_WEIGHTS_FULL < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many MTE2_MTE1 events");
+static_assert(L0A_QUERY_EMPTY < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many M_MTE1 events");
+
+// ---- vector cores --------------------------------------------------------------------------------------
+//   UB_SCORES_FULL     MTE2 -> V     a chunk of scores, and a task's scales, have arrived     SCORE_SLOTS
+//   UB_SCORES_EMPTY    V -> MTE2     it has become weights                                    SCORE_SLOTS
+//   UB_SCALES_EMPTY    V -> MTE2     the task's per-token scales have been used               1
+//   UB_WIDE_FULL       MTE2 -> V     strided scales, one per datablock, have arrived          1
+//   UB_WIDE_EMPTY      V -> MTE2     they have been packed                                    1
+//   UB_QUERY_FULL      MTE2 -> V     query rows, or channel scales, have arrived              1
+//   UB_QUERY_EMPTY     V -> MTE2     they have been used                                      1
+//   UB_PRODUCTS_FULL   MTE2 -> V     products, or a part to be merged, have arrived           1
+//   UB_PRODUCTS_EMPTY  V -> MTE2     they have been accumulated                               1
+//   UB_WEIGHTS_FULL    V -> MTE3     a chunk of weights is ready to be stored                 WEIGHT_SLOTS
+//   UB_WEIGHTS_EMPTY   MTE3 -> V     it has been stored                                       WEIGHT_SLOTS
+//   UB_TERMS_FULL      V -> MTE3     terms of query rows are ready to be stored               1
+//   UB_TERMS_EMPTY     MTE3 -> V     they have been stored                                    1
+//   UB_OUT_FULL        V -> MTE3     results are ready to be stored                           1
+//   UB_OUT_EMPTY       MTE3 -> V     they have been stored                                    1
+inline constexpr int32_t UB_SCORES_FULL = 0;
+inline constexpr int32_t UB_SCORES_EMPTY = 0;
+inline constexpr int32_t UB_QUERY_FULL = UB_SCORES_FULL + SCORE_SLOTS;
+inline constexpr int32_t UB_QUERY_EMPTY = UB_SCORES_EMPTY + SCORE_SLOTS;
+inline constexpr int32_t UB_PRODUCTS_FULL = UB_QUERY_FULL + 1;
+inline constexpr int32_t UB_PRODUCTS_EMPTY = UB_QUERY_EMPTY + 1;
+inline constexpr int32_t UB_WIDE_FULL = UB_PRODUCTS_FULL + 1;
+inline constexpr int32_t UB_WIDE_EMPTY = UB_PRODUCTS_EMPTY + 1;
+inline constexpr int32_t UB_SCALES_EMPTY = UB_WIDE_EMPTY + 1;
+inline constexpr int32_t UB_WEIGHTS_FULL = 0;
+inline constexpr int32_t UB_WEIGHTS_EMPTY = 0;
+inline constexpr int32_t UB_TERMS_FULL = UB_WEIGHTS_FULL + WEIGHT_SLOTS;
+inline constexpr int32_t UB_TERMS_EMPTY = UB_WEIGHTS_EMPTY + WEIGHT_SLOTS;
+inline constexpr int32_t UB_OUT_FULL = UB_TERMS_FULL + 1;
+inline constexpr int32_t UB_OUT_EMPTY = UB_TERMS_EMPTY + 1;
+static_assert(UB_WIDE_FULL < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many MTE2_V events");
+static_assert(UB_SCALES_EMPTY < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many V_MTE2 events");
+static_assert(UB_OUT_EMPTY < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many MTE3_V events");
+
+// ---- between the cores of a group ----------------------------------------------------------------------
+//   V2C_QUERY_FULL     both vector cores -> cube   terms of the query rows of a pass          SFAA_QUERY_SLOTS
+//   C2V_SCORES_FULL    cube -> both vector cores   scores of a task                           SFAA_RING_SLOTS
+//   V2C_WEIGHTS_FULL   both vector cores -> cube   weights of a task                          SFAA_RING_SLOTS
+//   C2V_PRODUCTS_FULL  cube -> both vector cores   weighted values of a task                  SFAA_RING_SLOTS
+// A set counts, so one id serves all slots of a ring. That a slot is free again needs no flag:
+//     query     a pass is written when the scores of a task of the next pass but one are there
+//     scores    of task i + 2 follow the weights of task i, which were made from the scores of task i
+//     weights   of task i + 2 follow the products of task i, for which the weights of task i were read
+//     products  of task i + 2 follow the weights of task i + 2, made after the products of task i were used
+inline constexpr uint8_t MODE_CUBE_VECTOR = 2;
+inline constexpr uint16_t V2C_QUERY_FULL = 0;
+inline constexpr uint16_t C2V_SCORES_FULL = 1;
+inline constexpr uint16_t V2C_WEIGHTS_FULL = 2;
+inline constexpr uint16_t C2V_PRODUCTS_FULL = 3;
+
+}  // namespace sals::sfaa
