@@ -193,7 +193,7 @@ class Result:
     findings : tuple of Finding
     counters : Counters
     cycles : float
-        Modelled cycles from the first instruction on, not a measurement of an NPU; 0 if a seed chose the order.
+        Modelled cycles from the first instruction on, not measured on an NPU; 0 if a seed chose the order.
     launch_cycles : float
         Modelled cycles on top, until a core executes its first instruction; the same for every kernel.
     clock_ghz : float
