@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modelled time of the NPU kernels beside their memory floor, and what the two selection policies cost.
+
+Usage: python -m benchmarks.bench_kernels [--long] [--markdown FILE]
+Everything is modelled by the simulator; nothing was measured on an NPU. --long adds a million tokens for 84
+requests (minutes, 8 GiB).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sals.selection import Selection
+from sals.simulator.qsi import qsi_roofline, run_qsi
+from sals.simulator.trial import QsiTrial
+
+TOKENS = (10_240, 65_536, 131_072, 1_048_576)
+BATCHES = (1, 84)
+LONG_TOKENS = 64_000_000  # above, only with --long
+SELECTED = (4096, 8192, 65_536)  # candidates of the comparison of policies
+SELECTION_FILES = (
+    "select_", "find_threshold", "sorted_sample", "sort_records", "score_row", "write_row",
+)  # fmt: skip
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    header, *body = rows
+    for cells in (header, ("---",) * len(header), *body):
+        yield "| " + " | ".join(cells) + " |"
+
+
+def roofline_rows(long: bool) -> Iterator[Sequence[str]]:
+    yield "batch", "tokens", "HBM bytes / floor", "floor, µs", "modelled, µs", "of the roofline", "findings"
+    for batch in BATCHES:
+        for tokens in TOKENS:
+            heads = 1 if batch * tokens > LONG_TOKENS else 2
+            if heads == 1 and not long:
+                continue
+            trial = QsiTrial(batch=batch, seq_len=tokens, heads=heads)
+            arguments = trial.arguments()
+            block_ids, _, result = run_qsi(
+                **arguments, **trial.keywords(), selection=trial.selection, race_detection=heads == 2
+            )
+            roof = qsi_roofline(result, arguments, block_ids, trial.selection, trial.cores)
+            yield (
+                str(batch), f"{tokens:,}" + (" (1 head)" if heads == 1 else ""), f"{roof.traffic:.3f}",
+                f"{roof.floor / result.clock_ghz / 1e3:.1f}", f"{result.microseconds:.1f}",
+                f"{roof.efficiency:.0%}", str(len(result.findings)),
+            )  # fmt: skip
+
+
+def selection_cycles(candidates: int, order: str) -> float:
+    """Cycles in which vector units select, for one row of random keys."""
+    selection = Selection(sink_blocks=0, tail_blocks=1, order=order)
+    trial = QsiTrial(batch=1, seq_len=(candidates + 1) * 16, heads=1, selection=selection, cores=1)
+    arguments = trial.arguments()
+    _, _, result = run_qsi(
+        **arguments, **trial.keywords(), selection=selection, cores=1, trace=True, race_detection=False
+    )
+    trace = result.trace
+    assert trace is not None
+    selects = np.array([Path(file).name.startswith(SELECTION_FILES) for file in trace.files])
+    shared = np.array([Path(file).name == "vector_ops.h" for file in trace.files])
+    vector = trace.pipe == trace.pipes.index("V")
+    mine = vector & (selects | shared)[trace.file]
+    return float((trace.end - trace.begin)[mine].sum())
+
+
+def selection_rows() -> Iterator[Sequence[str]]:
+    yield "candidates", "merge-sort ladder, cycles", "threshold, cycles", "ratio"
+    for candidates in SELECTED:
+        ladder, threshold = (selection_cycles(candidates, order) for order in ("score", "index"))
+        yield f"{candidates:,}", f"{ladder:,.0f}", f"{threshold:,.0f}", f"{ladder / threshold:.1f}"
+
+
+def report(long: bool) -> Iterator[str]:
+    yield "Modelled by the simulator (24 cores, 1.85 GHz); nothing was measured on an NPU."
+    yield ""
+    yield "Indexer: rank 64, 2 index heads, PA_BNSD, pages of 128, blocks of 16, keep 1/4; without the launch."
+    yield ""
+    yield from markdown(list(roofline_rows(long)))
+    yield ""
+    yield "Selection of one row, at most 2,048 blocks, vector cycles (the ladder returns ids by score):"
+    yield ""
+    yield from markdown(list(selection_rows()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--markdown", type=Path)
+    options = parser.parse_args()
+    text = "\n".join(report(options.long)) + "\n"
+    print(text)
+    if options.markdown:
+        options.markdown.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
