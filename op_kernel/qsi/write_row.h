@@ -20,7 +20,7 @@ public:
     }
 
     SALS_DEVICE void open() {
-        CreateVecIndex(ramp(), int32_t{0}, static_cast<uint32_t>(CHUNK));
+        write_ramp();
         for (int32_t slot = 0; slot < IDS_SLOTS; ++slot) SetFlag<HardEvent::MTE3_V>(UB_IDS_EMPTY + slot);
     }
 
@@ -73,6 +73,15 @@ public:
 
 private:
     using HardEvent = AscendC::HardEvent;
+
+    // Doubles what is there: an instruction per doubling, where CreateVecIndex takes one per repeat.
+    SALS_DEVICE void write_ramp() {
+        CreateVecIndex(ramp(), int32_t{0}, static_cast<uint32_t>(LANES));
+        for (int32_t done = LANES; done < CHUNK; done *= 2) {
+            AscendC::PipeBarrier<PIPE_V>();
+            Adds(ramp()[done], ramp(), done, done);
+        }
+    }
 
     template <class T>
     SALS_DEVICE AscendC::LocalTensor<T> part(uint32_t offset) const {
