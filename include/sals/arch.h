@@ -24,6 +24,7 @@ struct AtlasA2 {
     static constexpr int64_t FRACTAL_BYTES = 512;   // tile of L0A and L0B: 16 rows of C0
     static constexpr int64_t FRACTAL_ROWS = 16;
     static constexpr int64_t L2_LINE_BYTES = 512;
+    static constexpr int64_t CACHE_LINE_BYTES = 64;  // of the scalar unit
     static constexpr int64_t REPEAT_BYTES = 256;  // what a vector instruction handles per cycle
     static constexpr int64_t MAX_REPEATS = 255;
 

@@ -39,6 +39,16 @@ public:
         unplanned_.end += num_rows_;
     }
 
+    // Lines of the plan that the constructor reads, in two portions. The first is its header and the rows of
+    // boundaries, the second the tiles of boundaries.
+    SALS_DEVICE static void preload_rows(GM_ADDR plan, int32_t num_cores) {
+        if (plan != nullptr) preload_words(plan, 0, offsetof(Plan, row_begin), num_cores);
+    }
+    SALS_DEVICE static void preload_tiles(GM_ADDR plan, int32_t num_cores) {
+        if (plan != nullptr)
+            preload_words(plan, offsetof(Plan, tile_begin), offsetof(Plan, tile_begin), num_cores);
+    }
+
     SALS_DEVICE bool is_valid() const { return is_valid_; }
     SALS_DEVICE int32_t num_merges() const { return num_merges_; }
     SALS_DEVICE RowRange refused_rows() const { return is_valid_ ? RowRange{0, 0} : unplanned_; }
@@ -71,6 +81,14 @@ public:
     }
 
 private:
+    // From byte `begin` to the last of the boundaries that begin at byte `boundaries`.
+    SALS_DEVICE static void preload_words(GM_ADDR plan, int64_t begin, int64_t boundaries,
+                                          int32_t num_cores) {
+        const int64_t last = boundaries + smaller<int64_t>(num_cores, MAX_CORES) * int64_t{sizeof(int32_t)};
+        const int64_t first_line = begin / AtlasA2::CACHE_LINE_BYTES;
+        preload_lines(plan, first_line, last / AtlasA2::CACHE_LINE_BYTES - first_line + 1);
+    }
+
     SALS_DEVICE bool next_unplanned(Piece& piece) {
         if (!is_valid_ || unplanned_.begin >= unplanned_.end) return false;
         piece = {unplanned_.begin++, 0, ROW_END, NO_SLOT};

@@ -74,6 +74,8 @@ public:
 private:
     using HardEvent = AscendC::HardEvent;
 
+    using HardEvent = AscendC::HardEvent;
+
     // Doubles what is there: an instruction per doubling, where CreateVecIndex takes one per repeat.
     SALS_DEVICE void write_ramp() {
         CreateVecIndex(ramp(), int32_t{0}, static_cast<uint32_t>(LANES));

@@ -24,8 +24,8 @@ struct L1Plan {
         int8_t keys[SFAA_TASK_BYTES];    // [head_dim/32][task tokens][32]
         int8_t values[SFAA_TASK_BYTES];  // likewise
     } kv[SFAA_KV_SLOTS];
-    int8_t query[SFAA_TERMS * SFAA_PASS_BYTES];                  // [head_dim/32][rows][32]
-    int8_t weights[PRODUCT_ROWS * SFAA_TASK_BYTES / 128];        // [columns/32][rows][32]
+    int8_t query[SFAA_TERMS * SFAA_PASS_BYTES];           // [head_dim/32][rows][32]
+    int8_t weights[PRODUCT_ROWS * SFAA_MAX_TASK_TOKENS];  // [columns/32][rows][32]
 };
 static_assert(sizeof(L1Plan) <= AtlasA2::L1_BYTES, "the attention kernel's L1 plan exceeds L1");
 

@@ -54,6 +54,8 @@ public:
     // Scalar access to GM through the core's data cache.
     virtual void scalar_gm_read(uint64_t address, uint32_t bytes, void* value, Where where) = 0;
     virtual void scalar_gm_write(uint64_t address, uint32_t bytes, const void* value, Where where) = 0;
+    // Fetch the line of `address` while the scalar unit goes on.
+    virtual void preload(uint64_t address, Where where) = 0;
     // Write dirty lines back and drop them: the line of `address`, or all (whole = true).
     virtual void clean_and_invalidate(uint64_t address, bool whole, Where where) = 0;
 

@@ -23,6 +23,7 @@ public:
         uint64_t dirty = 0;                              // bit per byte
         uint64_t valid = 0;                              // bytes that lie in a region
         uint64_t used = 0;
+        double ready = 0;  // cycle at which it has arrived
         Where where;  // of the last write
     };
 

@@ -41,14 +41,24 @@ bool SimCore::scalar_access(Mem mem, uint64_t begin, uint32_t bytes, bool write,
 // The line of `address`, fetched if it is not there. Null: the address is in no region (reported).
 DataCache::Line* SimCore::cached_line(uint64_t address, Where where) {
     if (DataCache::Line* line = cache_.find(address)) {
-        scalar_time_ += scalar_gm_hit_cycles();
+        scalar_time_ = std::max(scalar_time_, line->ready) + scalar_gm_hit_cycles();
         return line;
     }
+    scalar_time_ += scalar_gm_miss_cycles();
+    return &fetch_line(address, where);
+}
+
+void SimCore::preload(uint64_t address, Where where) {
+    scalar_time_ += scalar_gm_hit_cycles();
+    if (cache_.find(address) != nullptr) return;
+    fetch_line(address, where).ready = scalar_time_ + scalar_gm_miss_cycles();
+}
+
+DataCache::Line& SimCore::fetch_line(uint64_t address, Where where) {
     if (const uint64_t victim = cache_.victim(); victim != 0) {
         write_back(victim, where);
         cache_.drop(victim);
     }
-    scalar_time_ += scalar_gm_miss_cycles();
     DataCache::Line& line = cache_.insert(address);
     const uint64_t base = address / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
     for (uint64_t i = 0; i < CACHE_LINE_BYTES; ++i) {
@@ -63,7 +73,7 @@ DataCache::Line* SimCore::cached_line(uint64_t address, Where where) {
         chip_.scheduler().scalar_fetch(begin, static_cast<uint32_t>(end - begin));
     }
     line.loaded = line.data;
-    return &line;
+    return line;
 }
 
 void SimCore::scalar_gm_read(uint64_t address, uint32_t bytes, void* value, Where where) {

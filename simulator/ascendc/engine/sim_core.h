@@ -61,6 +61,7 @@ public:
     bool scalar_access(Mem mem, uint64_t begin, uint32_t bytes, bool write, Where where) override;
     void scalar_gm_read(uint64_t address, uint32_t bytes, void* value, Where where) override;
     void scalar_gm_write(uint64_t address, uint32_t bytes, const void* value, Where where) override;
+    void preload(uint64_t address, Where where) override;
     void clean_and_invalidate(uint64_t address, bool whole, Where where) override;
     void scalar_cycles(double cycles) override { scalar_time_ += cycles; }
     void set_flag(Pipe src, Pipe dst, int id, Where where) override;
@@ -130,6 +131,7 @@ private:
     bool unit_ready(const Instruction& instruction) const;
     void unit_pass(const Instruction& instruction, const Item& item, Pipe p);
     DataCache::Line* cached_line(uint64_t address, Where where);
+    DataCache::Line& fetch_line(uint64_t address, Where where);
     void write_back(uint64_t address, Where where);
 
     Chip& chip_;

@@ -30,6 +30,17 @@ void DataCacheCleanAndInvalid(const GlobalTensor<T>& tensor, sim::Where where = 
                                               entireType == CacheLine::ENTIRE_DATA_CACHE, where);
 }
 
+// Fetches one line of the scalar unit's data cache ahead of its use. Hardware ignores calls while too many
+// are under way (more than 4 in a row); here none is lost.
+template <class T>
+void DataCachePreload(const GlobalTensor<uint64_t>& src, const T cacheOffset,
+                      sim::Where where = sim::Where::here()) {
+    static_assert(std::is_same_v<T, int16_t> || std::is_same_v<T, int64_t>,
+                  "cacheOffset is int16_t or int64_t");
+    sim::Core::current().preload(src.sim_address() + static_cast<uint64_t>(static_cast<int64_t>(cacheOffset)),
+                                 where);
+}
+
 // State of the core as TPipe leaves it: no atomics, mask mode normal, all lanes active.
 inline void InitSocState() {
     sim::Registers& registers = sim::Core::current().registers();
