@@ -39,6 +39,8 @@ CASES = distinct(CORRECTNESS + CORNER)
 
 # Long enough for several steps of the cube, several chunks of scores and rows cut by the plan.
 LONG = Case("long", seq_lens=(20000, 3, 9000), page_size=128, tail_blocks=32)
+# Scores of several chunks.
+VERY_LONG = Case("very-long", seq_lens=(100_003,), n_kv=1, block_size=8, page_size=512, tail_blocks=32)
 
 
 @cache

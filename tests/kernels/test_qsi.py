@@ -12,7 +12,7 @@ import pytest
 
 import builders
 from cases import Case
-from qsi_kernel import CASES, LONG, assert_same, check, inputs_of, run
+from qsi_kernel import CASES, LONG, VERY_LONG, assert_same, check, inputs_of, run
 from sals.selection import Selection
 from sals.simulator.qsi import qsi_roofline
 
@@ -50,23 +50,27 @@ def test_both_policies_keep_the_same_blocks(case):
     np.testing.assert_array_equal(ascending, np.sort(ranked, axis=-1))
 
 
+@pytest.mark.parametrize("base", [LONG, VERY_LONG], ids=lambda case: case.name)
+@pytest.mark.parametrize("order", ["index", "score"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"coverage": 0.7}, {"ties": True}], ids=["budget", "coverage", "ties"]
+)
+def test_long_rows(base, order, changes):
+    case = base.but(order=order, **changes)
+    assert_same([check(case, cores=24), check(case, cores=24, plan=None), check(case, cores=20, seed=7)])
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
-        {"order": "score"},
-        {"coverage": 0.7},
-        {"coverage": 0.7, "order": "score"},
-        {"ties": True},
-        {"ties": True, "order": "score"},
         {"layout": "PA_NZ", "rank": 128},
         {"layout": "PA_BSND", "rank": 128, "block_size": 32},
         {"layout": "BSND", "rank": 256, "n_idx": 1},
         {"s_q": 3, "query_lens": (3, 1, 2)},
     ],
-    ids=lambda changes: "-".join(f"{name}-{value}" for name, value in changes.items()) or "budget",
+    ids=["PA_NZ", "PA_BSND", "BSND", "mtp"],
 )
-def test_long_rows(changes):
+def test_long_rows_of_other_forms(changes):
     case = LONG.but(**changes)
     assert_same([check(case, cores=24), check(case, cores=24, plan=None), check(case, cores=20, seed=7)])
 
