@@ -31,30 +31,32 @@ public:
         writer_.close();
     }
 
-    // A row whose choice depends on no score needs none.
+    // A row whose choice depends on no score needs none. What can be written before the ids are found is.
     SALS_DEVICE void run(const RowInfo& row, const AscendC::GlobalTensor<float>& scores) {
         const SelectionParams& params = rows_.params();
         int32_t k = row.k;
         writer_.begin_row(row.row);
         writer_.write_run(0, row.first);
-        if (row.is_scored) {
-            scores_.attach(scores, row.n, Policy::CHUNK_SCORES);
-            if (rows_.min_kept(row) < k) k = coverage_.run(scores_, params);
-            if (k > 0) policy_.run(scores_, row.first, k);
-            scores_.detach();
-        } else {
+        if (row.is_scored) scores_.attach(scores, row.n, Policy::CHUNK_SCORES);
+        if (rows_.min_kept(row) < k) k = coverage_.run(scores_, params);
+        writer_.write_length(static_cast<int32_t>(selected_tokens(row.visible, k, params)));
+        if (!row.is_scored) {
             writer_.write_run(row.first, k);
+        } else if (k > 0) {
+            policy_.run(scores_, row.first, k);
         }
+        if (row.is_scored) scores_.detach();
         const int32_t tail = row.first + row.n;
         const int32_t blocks = static_cast<int32_t>(num_blocks<int64_t>(row.visible, params.block_size));
         writer_.write_run(tail, blocks - tail);
-        writer_.finish_row(static_cast<int32_t>(selected_tokens(row.visible, k, params)));
+        writer_.finish_row();
     }
 
     // A row of a call that was refused.
     SALS_DEVICE void write_empty(int32_t row) {
         writer_.begin_row(row);
-        writer_.finish_row(0);
+        writer_.write_length(0);
+        writer_.finish_row();
     }
 
 private:

@@ -49,15 +49,19 @@ public:
         }
     }
 
-    SALS_DEVICE void finish_row(int32_t selected_tokens) {
+    SALS_DEVICE void write_length(int32_t selected_tokens) {
+        fill(acquire(), selected_tokens, DATABLOCK_LANES);
+        store(gm_selected_lens_[static_cast<uint64_t>(row_)], 1);
+    }
+
+    // Pads the row.
+    SALS_DEVICE void finish_row() {
         const int32_t padding = width_ - written_;
         for (int32_t done = 0; done < padding; done += CHUNK) {
             const int32_t ids = padding - done < CHUNK ? padding - done : CHUNK;
             fill(acquire(), INVALID_BLOCK, ids);
             append(ids);
         }
-        fill(acquire(), selected_tokens, DATABLOCK_LANES);
-        store(gm_selected_lens_[static_cast<uint64_t>(row_)], 1);
     }
 
     // A buffer for up to CHUNK ids, to be filled by the vector unit and then appended.
@@ -72,8 +76,6 @@ public:
     }
 
 private:
-    using HardEvent = AscendC::HardEvent;
-
     using HardEvent = AscendC::HardEvent;
 
     // Doubles what is there: an instruction per doubling, where CreateVecIndex takes one per repeat.

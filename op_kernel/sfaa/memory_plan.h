@@ -52,14 +52,13 @@ inline constexpr int32_t MASK_VALUES = SFAA_MAX_TASK_TOKENS;
 static_assert(HALF_ROWS <= STATS_LANES);
 
 // One number per query row; in `lanes`, one datablock of it per row.
-struct RowLanes {
-    float lanes[HALF_ROWS][F32_DATABLOCK];
-};
+using PerRow = float[STATS_LANES];
+using PerRowLanes = float[HALF_ROWS][F32_DATABLOCK];
 
 struct SoftmaxPlan {
     struct Scores {
-        int32_t first[CHUNK_SCORES];  // products of both terms; then logits, weights and second terms
-        int32_t second[CHUNK_SCORES];
+        int32_t first[CHUNK_SCORES];   // products of first terms; then logits, weights, second terms
+        int32_t second[CHUNK_SCORES];  // products of second terms; then first terms of weights
     } scores[SCORE_SLOTS];
     struct Weights {
         int8_t first[CHUNK_SCORES];
@@ -69,47 +68,50 @@ struct SoftmaxPlan {
     float value_scales[SFAA_MAX_TASK_TOKENS];
     float wide_scales[MAX_BLOCK_SIZE][F32_DATABLOCK];
     float positions[SFAA_MAX_TASK_TOKENS];
-    uint8_t seen[SFAA_MAX_TASK_TOKENS / 8];  // one bit per column
+    float ramp[MAX_BLOCK_SIZE];               // 0, 1, 2, ...
+    uint8_t seen[SFAA_MAX_TASK_TOKENS / 8];   // one bit per column
 };
 
 struct QueryPlan {
-    uint16_t rows[CHUNK_VALUES];  // fp16 or bf16
+    uint16_t rows[CHUNK_VALUES];   // fp16 or bf16
+    float channels[MAX_HEAD_DIM];  // static scales of the keys
     float values[CHUNK_VALUES];
     float scratch[CHUNK_VALUES];
     int8_t first[CHUNK_VALUES];
     int8_t second[CHUNK_VALUES];
-    RowLanes factors[SFAA_QUERY_SLOTS];  // of a pass: logit = factor * product
+    PerRow factors[SFAA_QUERY_SLOTS];  // of a pass: logit = factor * product
+    PerRowLanes factor_lanes[SFAA_QUERY_SLOTS];
+};
+
+// Numbers per query row of the tokens so far, or of a task.
+struct Stats {
+    PerRow maximum;
+    PerRow sum;      // of the weights as quantised, in units of 1/127
+    PerRow exp_sum;  // of the weights before, in units of 1/(127 * 254)
 };
 
 struct OutputPlan {
-    int32_t first[CHUNK_VALUES];  // products of both terms
+    int32_t first[CHUNK_VALUES];  // products of both terms, or rows of a part as fp32
     int32_t second[CHUNK_VALUES];
-    float rows[HALF_ROWS * 128];   // accumulators of a pass, [rows][head_dim]
-    uint16_t out[CHUNK_VALUES];  // fp16 or bf16
-};
-
-// Numbers per query row that are stored, or that the next task needs.
-struct Stats {
-    float maximum[STATS_LANES];
-    float sum[STATS_LANES];      // of the weights as quantised, in units of 1/127
-    float exp_sum[STATS_LANES];  // of the weights before
+    float rows[HALF_ROWS * SFAA_PASS_BYTES / SFAA_MAX_PASS_ROWS];  // of a pass, [rows][head_dim]
+    float channels[MAX_HEAD_DIM];                                  // static scales of the values
+    float out[CHUNK_VALUES];                                       // results as fp16, bf16, or fp32 of a part
+    Stats out_stats;
+    PerRowLanes out_lanes;
+    Stats total;
 };
 
 struct UbPlan {
     SoftmaxPlan softmax;
     QueryPlan query;
     OutputPlan output;
-    half narrow[CHUNK_SCORES];     // between fp32 and int8
-    float reduced[CHUNK_SCORES / F32_DATABLOCK];
-    float ramp[MAX_BLOCK_SIZE];    // 0, 1, 2, ...
-    float key_channels[MAX_HEAD_DIM];  // static scales of the row in work
-    float value_channels[MAX_HEAD_DIM];
     Stats task_stats[STATS_SLOTS];
-    float value_factors[STATS_SLOTS][STATS_LANES];  // by which weights were divided with per-token scales
-    Stats total;
-    Stats stored;  // what a part or the LSE is stored from
-    float per_row[4][STATS_LANES];
-    RowLanes row_lanes[2];
+    PerRow value_factors[STATS_SLOTS];  // what products are short of with per-token scales
+    // between vector instructions only
+    half narrow[CHUNK_SCORES];  // between fp32 and int8
+    float reduced[CHUNK_SCORES / F32_DATABLOCK];
+    PerRow per_row[2];
+    PerRowLanes lanes[2];
 };
 static_assert(sizeof(UbPlan) <= AtlasA2::UB_BYTES, "the attention kernel's UB plan exceeds the UB");
 
