@@ -138,7 +138,7 @@ public:
         core_->issue(std::move(instruction));
     }
 
-    // body(addresses in UB, first lane, count) for every piece.
+    // body(UB, places of the operands in it, first lane, count) for every piece.
     template <size_t N, class Body>
     void dispatch_pieces(uint32_t elem_bytes, const std::array<Operand, N>& operands, Body body) {
         if (!goes_on()) return;
@@ -146,9 +146,8 @@ public:
             uint8_t* ub = core->memory(sim::Mem::UB).data.data();
             for_each_piece(plan, operands,
                            [&](const std::array<uint64_t, N>& at, uint32_t lane, uint32_t count) {
-                               std::array<uint8_t*, N> bytes;
-                               for (size_t i = 0; i < N; ++i) bytes[i] = ub + at[i];
-                               body(bytes, lane, count);
+                               body(ub, at, lane, count);
+                               keep_effects();
                            });
         });
     }

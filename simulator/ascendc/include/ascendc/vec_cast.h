@@ -78,9 +78,9 @@ private:
     template <class F>
     void dispatch(const Operand& dst, const Operand& src, F f) {
         call_.dispatch_pieces(std::max(dst.bits, src.bits) / 8, std::array{dst, src},
-                              [f](const auto& at, uint32_t, uint32_t count) {
+                              [f](uint8_t* ub, const auto& at, uint32_t, uint32_t count) {
                                   for (uint32_t i = 0; i < count; ++i) {
-                                      store_lane<T>(at[0], i, f(load_lane<U>(at[1], i)));
+                                      store_lane<T>(ub + at[0], i, f(load_lane<U>(ub + at[1], i)));
                                   }
                               });
     }

@@ -25,9 +25,11 @@ void unary(const char* name, const LocalTensor<T>& dst, const LocalTensor<T>& sr
     call.may_overlap(d, "src", s);
     call.reads(s);
     call.writes(d);
-    call.dispatch_pieces(sizeof(T), std::array{d, s}, [f](const auto& at, uint32_t, uint32_t count) {
-        for (uint32_t i = 0; i < count; ++i) store<T>(at[0], i, f(load<T>(at[1], i)));
-    });
+    call.dispatch_pieces(sizeof(T), std::array{d, s},
+                         [f](uint8_t* ub, const auto& at, uint32_t, uint32_t count) {
+                             for (uint32_t i = 0; i < count; ++i)
+                                 store<T>(ub + at[0], i, f(load<T>(ub + at[1], i)));
+                         });
 }
 
 enum class Accumulate : bool { NO, YES };  // may dst of a repeat be src1 of the next
@@ -49,9 +51,11 @@ void binary(const char* name, const LocalTensor<T>& dst, const LocalTensor<T>& s
     call.reads(a);
     call.reads(b);
     call.writes(d);
-    call.dispatch_pieces(sizeof(T), std::array{d, a, b}, [f](const auto& at, uint32_t, uint32_t count) {
-        for (uint32_t i = 0; i < count; ++i) store<T>(at[0], i, f(load<T>(at[1], i), load<T>(at[2], i)));
-    });
+    call.dispatch_pieces(sizeof(T), std::array{d, a, b},
+                         [f](uint8_t* ub, const auto& at, uint32_t, uint32_t count) {
+                             for (uint32_t i = 0; i < count; ++i)
+                                 store<T>(ub + at[0], i, f(load<T>(ub + at[1], i), load<T>(ub + at[2], i)));
+                         });
 }
 
 }  // namespace AscendC::internal

@@ -18,9 +18,10 @@ void duplicate(const LocalTensor<T>& dst, T value, const Mask& mask, U8 repeats,
     const Operand d = call.operand("dst", dst, block_stride, repeat_stride);
     call.activate(mask, repeats, lanes_of<T>());
     call.writes(d);
-    call.dispatch_pieces(sizeof(T), std::array{d}, [value](const auto& at, uint32_t, uint32_t count) {
-        for (uint32_t i = 0; i < count; ++i) store<T>(at[0], i, value);
-    });
+    call.dispatch_pieces(sizeof(T), std::array{d},
+                         [value](uint8_t* ub, const auto& at, uint32_t, uint32_t count) {
+                             for (uint32_t i = 0; i < count; ++i) store<T>(ub + at[0], i, value);
+                         });
 }
 
 // A flag from the scalar unit with an id that TPipe has free, set and awaited at once.

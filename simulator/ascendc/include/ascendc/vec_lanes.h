@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "ascendc/types.h"
@@ -154,25 +155,38 @@ private:
     const Operand& operand_;
 };
 
+// map(operand) for every operand.
+template <size_t N, class Map, size_t... I>
+auto map_operands(const std::array<Operand, N>& operands, Map&& map, std::index_sequence<I...>) {
+    return std::array{map(operands[I])...};
+}
+
+template <size_t N, class Map>
+auto map_operands(const std::array<Operand, N>& operands, Map&& map) {
+    return map_operands(operands, map, std::make_index_sequence<N>());
+}
+
+// GCC 12 takes the walks below for functions without effects when what they call is large, and leaves them
+// out.
+inline void keep_effects() { asm volatile("" : : : "memory"); }
+
 // f(addresses of the first lane in every operand, lane, count) for every piece, in the order of the lanes.
 template <size_t N, class F>
 void for_each_piece(const LanePlan& plan, const std::array<Operand, N>& operands, F&& f) {
-    std::array<uint64_t, N> at;
+    keep_effects();
     bool dense = plan.full();
     for (const Operand& operand : operands) dense = dense && operand.dense(plan.lanes);
     if (dense) {
-        for (size_t i = 0; i < N; ++i) at[i] = operands[i].begin;
+        const auto at = map_operands(operands, [](const Operand& operand) { return operand.begin; });
         f(at, 0u, plan.repeats * plan.lanes + plan.tail);
         return;
     }
     const auto walk = [&](uint32_t repeat, LaneRun run) {
         while (run.count != 0) {
             uint32_t piece = run.count;
-            for (size_t i = 0; i < N; ++i) {
-                at[i] = operands[i].address(repeat, run.begin);
-                piece = std::min(piece, operands[i].contiguous(run.begin));
-            }
-            f(at, run.begin, piece);
+            for (const Operand& operand : operands) piece = std::min(piece, operand.contiguous(run.begin));
+            const auto place = [&](const Operand& operand) { return operand.address(repeat, run.begin); };
+            f(map_operands(operands, place), run.begin, piece);
             run.begin += piece;
             run.count -= piece;
         }
@@ -186,11 +200,11 @@ void for_each_piece(const LanePlan& plan, const std::array<Operand, N>& operands
 // f(addresses, repeat, lane) for every active lane.
 template <size_t N, class F>
 void for_each_lane(const LanePlan& plan, const std::array<Operand, N>& operands, F&& f) {
+    keep_effects();
     const auto walk = [&](uint32_t repeat, LaneRun run) {
-        std::array<uint64_t, N> at;
         for (uint32_t lane = run.begin; lane < run.begin + run.count; ++lane) {
-            for (size_t i = 0; i < N; ++i) at[i] = operands[i].address(repeat, lane);
-            f(at, repeat, lane);
+            const auto place = [&](const Operand& operand) { return operand.address(repeat, lane); };
+            f(map_operands(operands, place), repeat, lane);
         }
     };
     for (uint32_t repeat = 0; repeat < plan.repeats; ++repeat) {

@@ -30,9 +30,11 @@ void accumulate(const char* name, const LocalTensor<T>& dst, const LocalTensor<U
     call.reads(s);
     call.reads(d);
     call.writes(d);
-    call.dispatch_pieces(sizeof(T), std::array{d, s}, [f](const auto& at, uint32_t, uint32_t count) {
-        for (uint32_t i = 0; i < count; ++i) store<T>(at[0], i, f(load<T>(at[0], i), load<U>(at[1], i)));
-    });
+    call.dispatch_pieces(sizeof(T), std::array{d, s},
+                         [f](uint8_t* ub, const auto& at, uint32_t, uint32_t count) {
+                             for (uint32_t i = 0; i < count; ++i)
+                                 store<T>(ub + at[0], i, f(load<T>(ub + at[0], i), load<U>(ub + at[1], i)));
+                         });
 }
 
 // dst = f(dst, src0, src1). strides null: no gaps.
@@ -56,11 +58,13 @@ void multiply_add(const char* name, const LocalTensor<T>& dst, const LocalTensor
     call.reads(b);
     call.reads(d);
     call.writes(d);
-    call.dispatch_pieces(sizeof(T), std::array{d, a, b}, [f](const auto& at, uint32_t, uint32_t count) {
-        for (uint32_t i = 0; i < count; ++i) {
-            store<T>(at[0], i, f(load<T>(at[0], i), load<U>(at[1], i), load<U>(at[2], i)));
-        }
-    });
+    call.dispatch_pieces(
+        sizeof(T), std::array{d, a, b}, [f](uint8_t* ub, const auto& at, uint32_t, uint32_t count) {
+            for (uint32_t i = 0; i < count; ++i) {
+                store<T>(ub + at[0], i,
+                         f(load<T>(ub + at[0], i), load<U>(ub + at[1], i), load<U>(ub + at[2], i)));
+            }
+        });
 }
 
 struct MulAddDstOp {
