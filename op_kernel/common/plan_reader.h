@@ -80,6 +80,16 @@ public:
         return last_row;
     }
 
+    // Whether a core works on a piece of a row, and whether that piece does not begin the row.
+    SALS_DEVICE bool has_piece(int32_t core, int32_t row) const {
+        const int32_t end = row_begin(core + 1);
+        const bool is_empty = row_begin(core) == end && tile_begin(core) == tile_begin(core + 1);
+        return !is_empty && row_begin(core) <= row && (row < end || (row == end && tile_begin(core + 1) > 0));
+    }
+    SALS_DEVICE bool begins_inside(int32_t core, int32_t row) const {
+        return row_begin(core) == row && tile_begin(core) > 0;
+    }
+
 private:
     // From byte `begin` to the last of the boundaries that begin at byte `boundaries`.
     SALS_DEVICE static void preload_words(GM_ADDR plan, int64_t begin, int64_t boundaries,

@@ -44,8 +44,7 @@ public:
             const int64_t position = id * block_size + offset;
             if (id < 0 || position >= visible) continue;
             const int32_t count = static_cast<int32_t>(smaller(int64_t{span}, visible - position));
-            const int32_t columns =
-                (count + SFAA_COLUMN_GROUP - 1) / SFAA_COLUMN_GROUP * SFAA_COLUMN_GROUP;
+            const int32_t columns = (count + SFAA_COLUMN_GROUP - 1) / SFAA_COLUMN_GROUP * SFAA_COLUMN_GROUP;
             use(TokenRun{static_cast<int32_t>(position), count, columns, column});
             column += columns;
         }

@@ -59,7 +59,8 @@ public:
         return view<int8_t>(l0a_.template Get<uint8_t>(), offsetof(L0aPlan, query));
     }
     SALS_DEVICE AscendC::LocalTensor<int8_t> l0a_weights() {
-        return view<int8_t>(l0a_.template Get<uint8_t>(), offsetof(L0aPlan, weights) + step_ * L0A_STEP_BYTES);
+        return view<int8_t>(l0a_.template Get<uint8_t>(),
+                            offsetof(L0aPlan, weights) + step_ * L0A_STEP_BYTES);
     }
     SALS_DEVICE AscendC::LocalTensor<int8_t> l0b() {
         return view<int8_t>(l0b_.template Get<uint8_t>(), step_ * L0_STEP_BYTES);
@@ -116,8 +117,8 @@ public:
 
     // Whole rows from global memory to planes of 32 bytes in L1, as int32, whose C0 is 32 bytes as well.
     SALS_DEVICE static void fetch_rows(const AscendC::LocalTensor<int8_t>& l1,
-                                       const AscendC::GlobalTensor<int8_t>& gm, int32_t rows, int32_t row_bytes,
-                                       int32_t stride_bytes) {
+                                       const AscendC::GlobalTensor<int8_t>& gm, int32_t rows,
+                                       int32_t row_bytes, int32_t stride_bytes) {
         AscendC::Nd2NzParams params;
         params.ndNum = 1;
         params.nValue = rows;

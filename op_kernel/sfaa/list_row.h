@@ -7,7 +7,7 @@
 namespace sals::sfaa {
 
 struct ListRow {
-    int32_t head;     // KV head
+    int32_t head;  // KV head
     int32_t request;
     int32_t list;     // row of block_ids
     int32_t token;    // first query token, in the query

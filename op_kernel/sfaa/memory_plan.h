@@ -7,15 +7,15 @@
 
 namespace sals::sfaa {
 
-inline constexpr int32_t L0_SLOTS = 2;   // steps of a product
-inline constexpr int32_t L0C_SLOTS = 2;  // products
+inline constexpr int32_t L0_SLOTS = 2;      // steps of a product
+inline constexpr int32_t L0C_SLOTS = 2;     // products
 inline constexpr int32_t SCORE_SLOTS = 2;   // chunks of scores in a vector core
 inline constexpr int32_t WEIGHT_SLOTS = 2;  // chunks of weights on their way out
 inline constexpr int32_t STATS_SLOTS = 2;   // tasks whose weights wait for their products
 
 inline constexpr int32_t PRODUCT_ROWS = SFAA_TERMS * SFAA_MAX_PASS_ROWS;
 inline constexpr int32_t L0_STEP_BYTES = AtlasA2::L0B_BYTES / L0_SLOTS;  // of keys or values
-inline constexpr int32_t L0A_STEP_BYTES = 16 * 1024;                      // of a query or weights
+inline constexpr int32_t L0A_STEP_BYTES = 16 * 1024;                     // of a query or weights
 inline constexpr int32_t L0C_BYTES = AtlasA2::L0C_BYTES / L0C_SLOTS;
 
 // ---- cube core -----------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ static_assert(sizeof(L0aPlan) <= AtlasA2::L0A_BYTES && sizeof(L0bPlan) <= AtlasA
 
 // ---- vector cores --------------------------------------------------------------------------------------
 inline constexpr int32_t HALF_ROWS = SFAA_MAX_PASS_ROWS / AtlasA2::AIV_PER_AIC;  // of a pass, per core
-inline constexpr int32_t STATS_LANES = F32_LANES;                                 // one repeat holds them
+inline constexpr int32_t STATS_LANES = F32_LANES;                                // one repeat holds them
 inline constexpr int32_t CHUNK_SCORES = 4096;
 inline constexpr int32_t CHUNK_VALUES = 2048;  // of query rows, products and results
 inline constexpr int32_t MASK_VALUES = SFAA_MAX_TASK_TOKENS;
@@ -68,8 +68,8 @@ struct SoftmaxPlan {
     float value_scales[SFAA_MAX_TASK_TOKENS];
     float wide_scales[MAX_BLOCK_SIZE][F32_DATABLOCK];
     float positions[SFAA_MAX_TASK_TOKENS];
-    float ramp[MAX_BLOCK_SIZE];               // 0, 1, 2, ...
-    uint8_t seen[SFAA_MAX_TASK_TOKENS / 8];   // one bit per column
+    float ramp[MAX_BLOCK_SIZE];              // 0, 1, 2, ...
+    uint8_t seen[SFAA_MAX_TASK_TOKENS / 8];  // one bit per column
 };
 
 struct QueryPlan {

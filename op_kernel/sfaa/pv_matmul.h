@@ -20,8 +20,7 @@ public:
     SALS_DEVICE void fetch_weights(const Task& task) {
         CrossCoreWaitFlag(V2C_WEIGHTS_FULL);
         WaitFlag<HardEvent::MTE1_MTE2>(L1_WEIGHTS_EMPTY);
-        const auto weights =
-            global_tensor<int8_t>(exchange_ + rings_.weights(task.number % SFAA_RING_SLOTS));
+        const auto weights = global_tensor<int8_t>(exchange_ + rings_.weights(task.number % SFAA_RING_SLOTS));
         CubeMemory::fetch_rows(memory_.l1_weights(), weights, product_rows(task.pass), task.columns,
                                TASK_TOKENS);
         SetFlag<HardEvent::MTE2_MTE1>(L1_WEIGHTS_FULL);

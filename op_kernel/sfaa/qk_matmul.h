@@ -30,8 +30,7 @@ public:
     SALS_DEVICE void run(const Task& task) {
         if (task.begins_pass) load_query(task.pass);
         WaitFlag<HardEvent::MTE2_MTE1>(L1_KV_FULL + task.number % SFAA_KV_SLOTS);
-        const auto scores =
-            global_tensor<int32_t>(exchange_ + rings_.scores(task.number % SFAA_RING_SLOTS));
+        const auto scores = global_tensor<int32_t>(exchange_ + rings_.scores(task.number % SFAA_RING_SLOTS));
         const int32_t step_tokens = tokens_of_step(padded_product_rows(task.pass));
         for (int32_t token = 0; token < task.columns; token += step_tokens) {
             const int32_t count = smaller(step_tokens, task.columns - token);

@@ -51,6 +51,7 @@ static_assert(L0A_QUERY_EMPTY < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many M_MTE1 
 //   UB_TERMS_EMPTY     MTE3 -> V     they have been stored                                    1
 //   UB_OUT_FULL        V -> MTE3     results are ready to be stored                           1
 //   UB_OUT_EMPTY       MTE3 -> V     they have been stored                                    1
+//   UB_FILLED          V -> S        the scalar unit may write what the vector unit filled    1
 inline constexpr int32_t UB_SCORES_FULL = 0;
 inline constexpr int32_t UB_SCORES_EMPTY = 0;
 inline constexpr int32_t UB_QUERY_FULL = UB_SCORES_FULL + SCORE_SLOTS;
@@ -66,12 +67,13 @@ inline constexpr int32_t UB_TERMS_FULL = UB_WEIGHTS_FULL + WEIGHT_SLOTS;
 inline constexpr int32_t UB_TERMS_EMPTY = UB_WEIGHTS_EMPTY + WEIGHT_SLOTS;
 inline constexpr int32_t UB_OUT_FULL = UB_TERMS_FULL + 1;
 inline constexpr int32_t UB_OUT_EMPTY = UB_TERMS_EMPTY + 1;
+inline constexpr int32_t UB_FILLED = 0;
 static_assert(UB_WIDE_FULL < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many MTE2_V events");
 static_assert(UB_SCALES_EMPTY < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many V_MTE2 events");
 static_assert(UB_OUT_EMPTY < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many MTE3_V events");
 
 // ---- between the cores of a group ----------------------------------------------------------------------
-//   V2C_QUERY_FULL     both vector cores -> cube   terms of the query rows of a pass          SFAA_QUERY_SLOTS
+//   V2C_QUERY_FULL     both vector cores -> cube   terms of the query rows of a pass SFAA_QUERY_SLOTS
 //   C2V_SCORES_FULL    cube -> both vector cores   scores of a task                           SFAA_RING_SLOTS
 //   V2C_WEIGHTS_FULL   both vector cores -> cube   weights of a task                          SFAA_RING_SLOTS
 //   C2V_PRODUCTS_FULL  cube -> both vector cores   weighted values of a task                  SFAA_RING_SLOTS

@@ -9,6 +9,7 @@ namespace sals::simpy {
 
 void export_launch(pybind11::module_& module);
 void export_qsi(pybind11::module_& module);
+void export_sfaa(pybind11::module_& module);
 
 // Everything a launch says, as dicts, lists and arrays of Python.
 pybind11::dict result_to_python(const sim::LaunchResult& result);

@@ -3,11 +3,11 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include <cstring>
 #include <string>
 
 #include "sals/qsi_launch.h"
 #include "sals/workspace.h"
+#include "sim/arrays.h"
 #include "sim/export.h"
 
 namespace py = pybind11;
@@ -16,33 +16,6 @@ namespace sals::simpy {
 namespace {
 
 constexpr const char* OP = "sals::qsi";
-
-DType dtype_of(const py::array& array) {
-    const py::dtype dtype = array.dtype();
-    if (dtype.is(py::dtype::of<int32_t>())) return DType::INT32;
-    if (dtype.is(py::dtype::of<float>())) return DType::FLOAT32;
-    return DType::OTHER;
-}
-
-TensorSpec spec_of(const char* name, const py::dict& arrays) {
-    TensorSpec spec;
-    spec.name = name;
-    const py::object value = arrays[name];
-    spec.present = !value.is_none();
-    if (!spec.present) return spec;
-    const auto array = value.cast<py::array>();
-    spec.dtype = dtype_of(array);
-    spec.dtype_text = py::str(array.dtype()).cast<std::string>();
-    spec.device = "cpu";
-    spec.shape.assign(array.shape(), array.shape() + array.ndim());
-    spec.contiguous = (array.flags() & py::array::c_style) != 0;
-    return spec;
-}
-
-template <class T>
-T option(const py::dict& options, const char* name) {
-    return options[name].cast<T>();
-}
 
 SelectionArgs read_selection(const py::dict& options) {
     SelectionArgs s;
@@ -74,16 +47,6 @@ QsiArgs read_qsi(const py::dict& arrays, const py::dict& options) {
     q.selection = read_selection(options);
     q.layout = option<std::string>(options, "layout");
     return q;
-}
-
-void raise_unless_ok(const Status& status) {
-    if (!status.ok()) throw py::value_error(status.text);
-}
-
-py::array_t<int32_t> words_of(const QsiTiling& tiling) {
-    py::array_t<int32_t> words(QSI_TILING_WORDS);
-    std::memcpy(words.mutable_data(), &tiling, sizeof(tiling));
-    return words;
 }
 
 py::dict prepare_qsi(const py::dict& arrays, const py::dict& options, int64_t num_cores) {

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// softmax.h - vector stage: two-term weights of a task from its scores.
+//     logit  = (first + second / 254) * factor [* key_scale[token]],  masked where the query token sees none
+//     weight = exp(logit - m) with m = the largest logit of the row in this task
+//     whole  = rint(127 * 254 * weight) = 254 * first term + second term;  the row's sum is that of whole
+// With per-token scales of the values, whole * value_scale is split instead, by its own largest value.
+// Runs on   both vector cores of a group, a share of the rows each
+// Path      ws_scores --MTE2--> ub_scores --V--> ub_weights --MTE3--> ws_weights
+// Takes     ws_scores [terms][rows of the pass][task tokens] int32, by C2V_SCORES_FULL
+// Hands to  pv_matmul.h: ws_weights, of the same shape, int8, by V2C_WEIGHTS_FULL
+// The sum is one of whole numbers, exact in any order: tokens may stand in any column.
+#pragma once
+#include "sfaa/column_mask.h"
+#include "sfaa/token_scales.h"
+
+namespace sals::sfaa {
+
+// No row's largest logit is taken to be below this, so that rows that see nothing have weights of 0.
+inline constexpr float LOWEST_MAXIMUM = -1e30F;
+
+template <int32_t HEAD_DIM>
+class Softmax {
+public:
+    SALS_DEVICE Softmax(const VectorMemory& memory, const BlockList& list, const ListTable& rows,
+                        const Arguments& args, GM_ADDR exchange)
+        : memory_(memory),
+          tiling_(memory.tiling()),
+          rings_(sfaa_rings(tiling_)),
+          exchange_(exchange),
+          scales_(memory, list, args),
+          mask_(memory, list, rows) {}
+
+    SALS_DEVICE void open() {
+        for (int32_t slot = 0; slot < SCORE_SLOTS; ++slot) SetFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY + slot);
+        for (int32_t slot = 0; slot < WEIGHT_SLOTS; ++slot) {
+            SetFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY + slot);
+        }
+        scales_.open();
+        mask_.open();
+    }
+
+    SALS_DEVICE void close() {
+        for (int32_t slot = 0; slot < SCORE_SLOTS; ++slot)
+            WaitFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY + slot);
+        for (int32_t slot = 0; slot < WEIGHT_SLOTS; ++slot) {
+            WaitFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY + slot);
+        }
+        scales_.close();
+    }
+
+    SALS_DEVICE void run(const Task& task) {
+        const RowShare share = memory_.share(task.pass);
+        const int32_t columns = round_up(task.columns, F32_LANES);
+        // Waiting for the cube core stops all pipes of this core: what needs no scores comes before.
+        if (share.count > 0) {
+            if (!tiling_.static_scales) scales_.load(task);
+            mask_.begin(task, share, columns);
+        }
+        CrossCoreWaitFlag(C2V_SCORES_FULL);
+        const int32_t chunk_rows = CHUNK_SCORES / columns / F32_DATABLOCK * F32_DATABLOCK;
+        for (int32_t at = 0; at < share.count; at += chunk_rows) {
+            run_chunk(task, share, at, {smaller(chunk_rows, share.count - at), columns});
+        }
+        if (share.count > 0 && !tiling_.static_scales) scales_.release();
+        AscendC::CrossCoreSetFlag<MODE_CUBE_VECTOR, PIPE_MTE3>(V2C_WEIGHTS_FULL);
+    }
+
+private:
+    using HardEvent = AscendC::HardEvent;
+    using Scores = SoftmaxPlan::Scores;
+    using Weights = SoftmaxPlan::Weights;
+    static constexpr int32_t TASK_TOKENS = sfaa_task_tokens(HEAD_DIM);
+    static constexpr float LN_FULL_SCALE = 10.3815214F;  // ln(127 * 254)
+    static constexpr float SMALLEST = 1e-30F;
+
+    template <class T>
+    SALS_DEVICE AscendC::LocalTensor<T> part(uint32_t offset) const {
+        return memory_.part<T>(offsetof(UbPlan, softmax) + offset);
+    }
+    SALS_DEVICE uint32_t scores_at(int32_t slot) const {
+        return offsetof(SoftmaxPlan, scores) + slot * sizeof(Scores);
+    }
+    SALS_DEVICE uint32_t weights_at(int32_t slot) const {
+        return offsetof(SoftmaxPlan, weights) + slot * sizeof(Weights);
+    }
+    SALS_DEVICE Floats stat(const Task& task, uint32_t offset, int32_t at) const {
+        return memory_.part<float>(memory_.task_stats(task.number) + offset)[at];
+    }
+
+    // Rows [at, at + rows) of the share.
+    SALS_DEVICE void run_chunk(const Task& task, const RowShare& share, int32_t at, const Shape& shape) {
+        const int32_t slot = chunks_ % SCORE_SLOTS;
+        const auto first = part<int32_t>(scores_at(slot) + offsetof(Scores, first));
+        const auto second = part<int32_t>(scores_at(slot) + offsetof(Scores, second));
+        load(task, share.begin + at, shape, slot);
+
+        AscendC::PipeBarrier<PIPE_V>();
+        WaitFlag<HardEvent::MTE2_V>(UB_SCORES_FULL + slot);
+        const Floats weights = join_terms(first, second, shape.size());
+        if (!tiling_.static_scales) multiply_columns(weights, scales_.keys(), shape);
+        mask_.apply(task, weights, at, shape.rows);
+        exponentiate(task, weights, at, shape);
+        round_and_sum(task, weights, at, shape);
+        const Floats scratch = second.template ReinterpretCast<float>();
+        if (!tiling_.static_scales) fold_value_scales(task, weights, scratch, at, shape);
+        hand_over(task, share.begin + at, weights, scratch, shape);
+        SetFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY + slot);
+        ++chunks_;
+    }
+
+    // Rows [begin, begin + rows) of the pass.
+    SALS_DEVICE void load(const Task& task, int32_t begin, const Shape& shape, int32_t slot) {
+        const auto scores = global_tensor<int32_t>(exchange_ + rings_.scores(task.number % SFAA_RING_SLOTS));
+        constexpr int32_t WORD = sizeof(int32_t);
+        constexpr int32_t DATABLOCK = AtlasA2::DATABLOCK_BYTES;
+        const AscendC::DataCopyParams rows(shape.rows, task.columns * WORD / DATABLOCK,
+                                           (TASK_TOKENS - task.columns) * WORD / DATABLOCK,
+                                           (shape.columns - task.columns) * WORD / DATABLOCK);
+        WaitFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY + slot);
+        DataCopy(part<int32_t>(scores_at(slot) + offsetof(Scores, first)),
+                 scores[static_cast<uint64_t>(begin * TASK_TOKENS)], rows);
+        DataCopy(part<int32_t>(scores_at(slot) + offsetof(Scores, second)),
+                 scores[static_cast<uint64_t>((task.pass.query_rows + begin) * TASK_TOKENS)], rows);
+        SetFlag<HardEvent::MTE2_V>(UB_SCORES_FULL + slot);
+    }
+
+    // Products become 127 * 254 * exp(logit - m).
+    SALS_DEVICE void exponentiate(const Task& task, const Floats& x, int32_t at, const Shape& shape) {
+        const Floats maxima = stat(task, offsetof(Stats, maximum), at);
+        const Floats shift = memory_.per_row(0);
+        fold_rows<Fold::MAX>(maxima, x, memory_.reduced(), shape);
+        AscendC::PipeBarrier<PIPE_V>();
+        Mul(maxima, maxima, memory_.factors(task.pass.number)[at], shape.rows);
+        AscendC::PipeBarrier<PIPE_V>();
+        Maxs(maxima, maxima, LOWEST_MAXIMUM, shape.rows);
+        AscendC::PipeBarrier<PIPE_V>();
+        Muls(shift, maxima, -1.0F, shape.rows);
+        AscendC::PipeBarrier<PIPE_V>();
+        Adds(shift, shift, LN_FULL_SCALE, shape.rows);
+        spread_rows(memory_.lanes(0), shift, shape.rows);
+        scale_and_shift_rows(x, memory_.factor_lanes(task.pass.number)[at * F32_DATABLOCK], memory_.lanes(0),
+                             shape);
+        AscendC::PipeBarrier<PIPE_V>();
+        Exp(x, x, shape.size());
+    }
+
+    SALS_DEVICE void round_and_sum(const Task& task, const Floats& x, int32_t at, const Shape& shape) {
+        if (tiling_.returns_lse)
+            fold_rows<Fold::SUM>(stat(task, offsetof(Stats, exp_sum), at), x, memory_.reduced(), shape);
+        round_to_whole(x, shape.size());
+        const Floats sums = stat(task, offsetof(Stats, sum), at);
+        fold_rows<Fold::SUM>(sums, x, memory_.reduced(), shape);
+        AscendC::PipeBarrier<PIPE_V>();
+        Muls(sums, sums, 1.0F / SECOND_TERM, shape.rows);
+    }
+
+    // x * value_scale, scaled by its largest value to whole numbers again; products are short of the factor.
+    SALS_DEVICE void fold_value_scales(const Task& task, const Floats& x, const Floats& scratch, int32_t at,
+                                       const Shape& shape) {
+        const Floats largest = memory_.per_row(0);
+        const Floats inverse = memory_.per_row(1);
+        multiply_columns(x, scales_.values(), shape);
+        AscendC::PipeBarrier<PIPE_V>();
+        Abs(scratch, x, shape.size());
+        fold_rows<Fold::MAX>(largest, scratch, memory_.reduced(), shape);
+        Duplicate(inverse, FULL_SCALE, shape.rows);
+        AscendC::PipeBarrier<PIPE_V>();
+        Maxs(largest, largest, SMALLEST, shape.rows);
+        AscendC::PipeBarrier<PIPE_V>();
+        Div(inverse, inverse, largest, shape.rows);
+        Muls(memory_.value_factors(task.number)[at], largest, 1.0F / FULL_SCALE, shape.rows);
+        spread_rows(memory_.lanes(0), inverse, shape.rows);
+        multiply_rows(x, memory_.lanes(0), shape);
+        round_to_whole(x, shape.size());
+    }
+
+    // Rows [begin, begin + rows) of the pass.
+    SALS_DEVICE void hand_over(const Task& task, int32_t begin, const Floats& x, const Floats& scratch,
+                               const Shape& shape) {
+        const int32_t slot = chunks_ % WEIGHT_SLOTS;
+        const auto first = part<int8_t>(weights_at(slot) + offsetof(Weights, first));
+        const auto second = part<int8_t>(weights_at(slot) + offsetof(Weights, second));
+        WaitFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY + slot);
+        split_terms(first, second, x, scratch, memory_.narrow(), shape.size());
+        SetFlag<HardEvent::V_MTE3>(UB_WEIGHTS_FULL + slot);
+        WaitFlag<HardEvent::V_MTE3>(UB_WEIGHTS_FULL + slot);
+        const auto weights = global_tensor<int8_t>(exchange_ + rings_.weights(task.number % SFAA_RING_SLOTS));
+        const int32_t datablocks = round_up(task.columns, AtlasA2::DATABLOCK_BYTES);
+        const AscendC::DataCopyExtParams rows(shape.rows, task.columns,
+                                              (shape.columns - datablocks) / AtlasA2::DATABLOCK_BYTES,
+                                              TASK_TOKENS - task.columns, 0);
+        DataCopyPad(weights[static_cast<uint64_t>(begin * TASK_TOKENS)], first, rows);
+        DataCopyPad(weights[static_cast<uint64_t>((task.pass.query_rows + begin) * TASK_TOKENS)], second,
+                    rows);
+        SetFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY + slot);
+    }
+
+    const VectorMemory& memory_;
+    const SfaaTiling& tiling_;
+    SfaaRings rings_;
+    GM_ADDR exchange_;  // rings of this core group
+    TokenScales scales_;
+    ColumnMask mask_;
+    int32_t chunks_ = 0;  // so far
+};
+
+}  // namespace sals::sfaa

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The attention NPU kernel on the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sals import _sim
+from sals.simulator.arguments import as_numpy, output, workspace
+from sals.simulator.launch import launch
+from sals.simulator.result import Result
+
+KERNEL = Path(__file__).parents[1] / "_kernel_sfaa.so"
+ENTRY = "sals_sfaa"
+# In the order of the entry's parameters; results, workspace and tiling follow.
+TENSORS = (
+    "query", "key_cache", "value_cache", "key_scale", "value_scale", "block_ids", "selected_lens", "seq_lens",
+    "query_lens", "query_start_loc", "block_table", "plan",
+)  # fmt: skip
+
+
+def run_sfaa(
+    query: Any,
+    key_cache: Any,
+    value_cache: Any,
+    key_scale: Any,
+    value_scale: Any,
+    block_ids: Any,
+    selected_lens: Any,
+    seq_lens: Any,
+    *,
+    scale: float,
+    block_size: int = 16,
+    block_table: Any = None,
+    query_lens: Any = None,
+    query_start_loc: Any = None,
+    plan: Any = None,
+    layout: str = "PA_BNSD",
+    query_layout: str = "BSND",
+    causal: bool = True,
+    return_lse: bool = False,
+    cores: int = 24,
+    seed: int = 0,
+    trace: bool | str | Path = False,
+    library: str | Path = KERNEL,
+    **options: Any,
+) -> tuple[np.ndarray, np.ndarray | None, Result]:
+    """Run the kernel of :func:`sals.sparse_attention` on the simulator.
+
+    Parameters
+    ----------
+    query, key_cache, value_cache, key_scale, value_scale, block_ids, selected_lens, seq_lens, scale
+        As for :func:`sals.sparse_attention`; so are ``block_size``, ``block_table``, ``query_lens``,
+        ``query_start_loc``, ``layout``, ``query_layout``, ``causal`` and ``return_lse``. NumPy arrays or CPU
+        tensors; an array of bfloat16 is one of uint16, its bits.
+    plan : array of int32 or None
+        How the work is divided; without one the kernel divides the rows evenly.
+    cores, seed, trace
+        As for :func:`sals.simulator.launch`.
+    library : path
+        The kernel; a changed one can be built with :func:`sals.simulator.build`.
+    **options
+        Further options of :func:`sals.simulator.launch`.
+
+    Returns
+    -------
+    out : array, shape and dtype of the query
+    lse : array of float32, or None if not asked for
+        As from :func:`sals.sparse_attention`.
+    result : Result
+        Findings and modelled counters.
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks a rule. Lengths, ids, pages and plan are taken as they are, as on a device:
+        whatever they say, the kernel keeps inside its tensors.
+    """
+    given = (
+        query, key_cache, value_cache, key_scale, value_scale, block_ids, selected_lens, seq_lens,
+        query_lens, query_start_loc, block_table, plan,
+    )  # fmt: skip
+    inputs = {
+        name: None if value is None else np.ascontiguousarray(as_numpy(value))
+        for name, value in zip(TENSORS, given, strict=True)
+    }
+    words = {"scale": scale, "block_size": block_size, "layout": layout, "query_layout": query_layout}
+    call = _sim.prepare_sfaa(inputs, {**words, "causal": causal, "return_lse": return_lse}, cores)
+    out = np.empty_like(inputs["query"])
+    lse = np.empty(call["lse_shape"], np.float32) if return_lse else None
+    result = launch(
+        library,
+        ENTRY,
+        {
+            **inputs,
+            "out": output(out),
+            "lse": None if lse is None else output(lse),
+            "workspace": workspace(call["workspace_bytes"]),
+            "tiling": call["tiling"],
+        },
+        cores=cores,
+        seed=seed,
+        trace=trace,
+        **{"batch_schedule": call["batch_schedule"], **options},
+    )
+    return out, lse, result
