@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vector_ops.h - idioms of the vector unit on fp32 rows. Every function orders itself behind earlier vector
-// instructions: what it reads is there.
+// vector_ops.h - idioms of the vector unit on fp32 rows. Unless it says otherwise a function orders itself
+// behind earlier vector instructions: what it reads is there.
 #pragma once
 #include "common/tensors.h"
 #include "sals/arch.h"
@@ -44,13 +44,13 @@ SALS_DEVICE void compare(const AscendC::LocalTensor<uint8_t>& mask, const Ascend
     CompareScalar(mask, x, bound, mode, static_cast<uint32_t>(round_up(count, F32_LANES)));
 }
 
+// No earlier vector instruction may still use dst: this one does not wait.
 template <class T>
 SALS_DEVICE void fill(const AscendC::LocalTensor<T>& dst, T value, int32_t count) {
-    AscendC::PipeBarrier<PIPE_V>();
     Duplicate(dst, value, count);
 }
 
-// Fills the lanes from `begin` up to the end of its datablock. No earlier vector instruction may still use
+// The lanes from `begin` up to the end of its datablock. No earlier vector instruction may still use
 // them: this one does not wait.
 SALS_DEVICE void fill_datablock_end(const AscendC::LocalTensor<float>& dst, float value, int32_t begin) {
     const int32_t lane = begin % F32_DATABLOCK;

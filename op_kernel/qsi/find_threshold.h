@@ -66,6 +66,7 @@ private:
         if (rank > high) {
             count_ = pack_.pack(scratch, list_, probe.lowest, AscendC::CMPMODE::LT, count_);
             Adds(kept, scratch, 0.0F, count_);
+            AscendC::PipeBarrier<PIPE_V>();
             above_ += high;
             bracket_.highest = probe.lowest - 1;
         } else {

@@ -62,7 +62,6 @@ private:
         const int32_t whole = round_up(count, DATABLOCK_LANES);
         fill_datablock_end(x, -__builtin_inff(), count);
         if (whole < width) fill(x[whole], -__builtin_inff(), width - whole);
-        AscendC::PipeBarrier<PIPE_V>();
         Adds(ids, writer_.ramp(), first, width);
         sort_runs(rung(0), x, ids.template ReinterpretCast<uint32_t>(), width);
         merge_runs(width == RUN_2 ? fresh() : rung(1), rung(0), SORT_WIDTH, width / RUN_2);

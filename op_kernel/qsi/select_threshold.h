@@ -56,7 +56,6 @@ private:
         }
         const auto words = mask().template ReinterpretCast<uint16_t>();
         Or(words, words, tie_mask.template ReinterpretCast<uint16_t>(), mask_words(count));
-        AscendC::PipeBarrier<PIPE_V>();
         return found;
     }
 

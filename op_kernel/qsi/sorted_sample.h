@@ -28,11 +28,11 @@ public:
                              const AscendC::LocalTensor<int32_t>& ramp)
         : ub_(ub), indices_(ramp.ReinterpretCast<uint32_t>()) {}
 
-    // Of a list of more than SORT_LIMIT scores, at most a chunk.
+    // Of a list of more than SORT_LIMIT scores, at most a chunk. Only the end of the list may still be on its
+    // way.
     SALS_DEVICE void draw_from_list(const AscendC::LocalTensor<float>& list, int32_t count) {
         const uint8_t stride = count / SAMPLE;  // in datablocks: 32 of them in count / 8
         const AscendC::UnaryRepeatParams spread(1, stride, DATABLOCKS, DATABLOCKS * stride);
-        AscendC::PipeBarrier<PIPE_V>();
         Adds(scores(), list, 0.0F, LANES, SAMPLE / LANES, spread);
         sort(SAMPLE);
     }

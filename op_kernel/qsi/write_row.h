@@ -43,7 +43,6 @@ public:
         for (int32_t done = 0; done < count; done += CHUNK) {
             const int32_t ids = count - done < CHUNK ? count - done : CHUNK;
             const auto out = acquire();
-            AscendC::PipeBarrier<PIPE_V>();
             Adds(out, ramp(), first + done, ids);
             append(ids);
         }
@@ -85,6 +84,7 @@ private:
             AscendC::PipeBarrier<PIPE_V>();
             Adds(ramp()[done], ramp(), done, done);
         }
+        AscendC::PipeBarrier<PIPE_V>();
     }
 
     template <class T>
