@@ -100,10 +100,15 @@ void SimCore::pipe_barrier_all(Where where) {
     for (Pipe p : ALL_PIPES) drain(p, where);
 }
 
-void SimCore::drain(Pipe p, Where where) {
+void SimCore::settle(Pipe p, Where where) {
     PipeState& state = pipe(p);
     wait_until([&state] { return state.queue.empty() && !state.in_transfer; },
                std::string("pipe ") + name_of(p) + " to finish", where);
+}
+
+void SimCore::drain(Pipe p, Where where) {
+    settle(p, where);
+    PipeState& state = pipe(p);
     scalar_time_ = std::max(scalar_time_, state.done_at);
     Clock& scalar = clock(Pipe::S);
     scalar.join(state.clock);

@@ -72,6 +72,7 @@ public:
     void cross_core_wait(int id, Where where) override;
     void sync_all(bool aiv_only, Where where) override;
     void drain(Pipe pipe, Where where) override;
+    void settle(Pipe pipe, Where where) override;
     void report(Check check, Where where, std::string text) override;
     uint8_t* gm_taint(uint64_t address, uint64_t bytes) override;
 

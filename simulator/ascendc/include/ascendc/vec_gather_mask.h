@@ -54,7 +54,7 @@ public:
         if (!call_.ok() || repeats_ == 0) return 0;
         const uint32_t lanes = counter ? mask : lanes_of<T>();
         call_.activate(LanePlan::of_count(lanes, uint64_t{lanes} * repeats_));
-        call_.core()->drain(sim::Pipe::V, where_);
+        call_.core()->settle(sim::Pipe::V, where_);  // the pattern must be there, to know what is kept
         if (!pattern_in_bounds(lanes)) return 0;
         const std::vector<uint64_t> kept = kept_addresses();
         describe(kept, lanes);
