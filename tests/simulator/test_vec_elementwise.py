@@ -117,7 +117,9 @@ def test_extremes_of_nan_and_infinity(library, op, dtype):
 def test_bits(library, op, function):
     call = Call(op=op, type=U16, form="lanes", count=100, repeats=3)
     image = operands(U16, op)
-    np.testing.assert_array_equal(run_clean(library, "vec_binary", image, call), expected(image, call, function))
+    np.testing.assert_array_equal(
+        run_clean(library, "vec_binary", image, call), expected(image, call, function)
+    )
 
 
 @pytest.mark.parametrize("dtype", (F32, F16))
@@ -140,7 +142,9 @@ def test_a_row_may_be_accumulated(library):
     """dst and src1 with repeat stride 0: the sum of the repeats."""
     call = Call(type=F32, src1=0, form="lanes", count=64, repeats=8, strides=(0, 8, 0))
     image = operands(F32, 5)
-    np.testing.assert_array_equal(run_clean(library, "vec_binary", image, call), expected(image, call, np.add))
+    np.testing.assert_array_equal(
+        run_clean(library, "vec_binary", image, call), expected(image, call, np.add)
+    )
 
 
 UNARY = {
@@ -163,7 +167,9 @@ UNARY = {
 )
 def test_unary(library, op, dtype, shape):
     call = with_(shape, op=op, type=dtype)
-    image = image_of(np.abs(numbers(dtype, op)) if op in (2, 3, 4) else numbers(dtype, op), 8192, random_image(op))
+    image = image_of(
+        np.abs(numbers(dtype, op)) if op in (2, 3, 4) else numbers(dtype, op), 8192, random_image(op)
+    )
     y = run_clean(library, "vec_unary", image, call)
     np.testing.assert_array_equal(y, expected(image, call, UNARY[op], sources=1))
 
@@ -191,7 +197,9 @@ def test_scalar_operand(library, op, function, dtype):
 def test_shifts(library, dtype, bits):
     x = numbers(dtype, bits)
     image = image_of(x, 8192, random_image(1))
-    left = view(run_clean(library, "vec_shift", image, Call(type=dtype, count=128, extra=(bits,))), 0, dtype, 128)
+    left = view(
+        run_clean(library, "vec_shift", image, Call(type=dtype, count=128, extra=(bits,))), 0, dtype, 128
+    )
     right = run_clean(library, "vec_shift", image, Call(op=1, type=dtype, count=128, extra=(bits,)))
     np.testing.assert_array_equal(view(right, 0, dtype, 128), x[:128] >> bits)
     width = 8 * np.dtype(dtype).itemsize
@@ -247,7 +255,9 @@ def test_axpy(library, op, dst, src):
 def test_masks_from_registers(library, call):
     image = operands(F32, 9)
     y = run_clean(library, "vec_registers", image, call)
-    np.testing.assert_array_equal(y, expected(image, call, lambda x: (x + np.float32(1)) * np.float32(2), sources=1))
+    np.testing.assert_array_equal(
+        y, expected(image, call, lambda x: (x + np.float32(1)) * np.float32(2), sources=1)
+    )
 
 
 @pytest.mark.parametrize(
@@ -286,12 +296,16 @@ def test_a_finished_repeat_may_be_overwritten(library):
     """dst below src0: what a repeat writes was read by earlier ones."""
     call = Call(dst=8192 - 256, count=512)
     image = operands(F32, 6)
-    np.testing.assert_array_equal(run_clean(library, "vec_binary", image, call), expected(image, call, np.add))
+    np.testing.assert_array_equal(
+        run_clean(library, "vec_binary", image, call), expected(image, call, np.add)
+    )
 
 
 def test_beyond_the_memory(library):
     image = operands(F32, 4)
-    texts = findings(library, "vec_binary", image, Call(form="lanes", count=64, repeats=255, strides=(255, 0, 0)))
+    texts = findings(
+        library, "vec_binary", image, Call(form="lanes", count=64, repeats=255, strides=(255, 0, 0))
+    )
     assert texts and "UB" in texts[0]
 
 
@@ -300,5 +314,7 @@ def test_inactive_lanes_are_not_read(library):
     image = operands(F32, 8)
     beyond = 32768  # the window ends here, UB goes on and is undefined
     inside = Call(src0=beyond - 32, form="lanes", count=8)
-    np.testing.assert_array_equal(run_clean(library, "vec_binary", image, inside), expected(image, inside, np.add))
+    np.testing.assert_array_equal(
+        run_clean(library, "vec_binary", image, inside), expected(image, inside, np.add)
+    )
     assert findings(library, "vec_binary", image, with_(inside, count=9), check="initcheck")

@@ -47,14 +47,12 @@ class Call:
             total = self.count if self.form in ("count", "registers") else self.mask[0]
             yield from ((i // lanes, i % lanes) for i in range(total))
             return
-        for repeat in range(self.repeats):
-            for lane in range(lanes):
-                if self.form == "lanes":
-                    active = lane < self.count
-                else:
-                    active = self.mask[lane // 64] >> (lane % 64) & 1
-                if active:
-                    yield repeat, lane
+        yield from ((r, lane) for r in range(self.repeats) for lane in range(lanes) if self._takes(lane))
+
+    def _takes(self, lane: int) -> bool:
+        if self.form == "lanes":
+            return lane < self.count
+        return bool(self.mask[lane // 64] >> (lane % 64) & 1)
 
 
 def address(begin: int, size: int, block: int, stride: int, repeat: int, lane: int) -> int:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vec_window.h - vector instructions on a window of UB: it starts as `image` and ends in `y`, so that a test sees
-// every byte. The parameters of an instruction stand in a fixed order (see vec_call.py).
+// vec_window.h - vector instructions on a window of UB: it starts as `image` and ends in `y`, so that a test
+// sees every byte. The parameters of an instruction stand in a fixed order (see vec_call.py).
 #pragma once
 #include "parameters.h"
 
@@ -20,7 +20,8 @@ struct VectorArguments {
     int32_t form() const { return p[5]; }
     int32_t count() const { return p[6]; }
     uint64_t mask(int word) const {
-        return uint64_t{static_cast<uint32_t>(p[8 + 2 * word])} << 32 | static_cast<uint32_t>(p[7 + 2 * word]);
+        return uint64_t{static_cast<uint32_t>(p[8 + 2 * word])} << 32 |
+               static_cast<uint32_t>(p[7 + 2 * word]);
     }
     int32_t repeats() const { return p[11]; }
     BinaryRepeatParams binary() const { return {p[12], p[13], p[14], p[15], p[16], p[17]}; }

@@ -23,9 +23,11 @@ namespace internal {
 struct Buffer {
     enum class State : uint8_t { FREE, OCCUPIED, QUEUED, DEQUEUED };
     State state = State::FREE;
-    TEventID queued_id = INVALID_TEVENTID;  // set by EnQue, awaited by DeQue
-    TEventID freed_id = INVALID_TEVENTID;   // set by FreeTensor, awaited by AllocTensor
+    TEventID queued_id = INVALID_TEVENTID;  // set by EnQue, awaited by DeQue, kept for the next EnQue
+    HardEvent queued_event = HardEvent::MAX;
+    TEventID freed_id = INVALID_TEVENTID;  // set by FreeTensor, awaited by AllocTensor
     HardEvent freed_event = HardEvent::MAX;
+    bool owns_ids = false;  // queue of depth 0
     uint32_t address = 0;
     uint32_t bytes = 0;
 };
@@ -110,10 +112,11 @@ public:
 
     // A free id, for use right away: it stays free.
     TEventID FetchEventID(HardEvent event, sim::Where where = sim::Where::here()) {
-        const uint8_t used = ids_in_use_[static_cast<int>(event)];
         for (TEventID id = 0; id < NUM_EVENT_IDS; ++id) {
-            if ((used >> id & 1) == 0) return id;
+            if ((ids_in_use_[static_cast<int>(event)] >> id & 1) == 0) return id;
         }
+        const TEventID idle = reclaim_id(event);
+        if (idle != INVALID_TEVENTID) return idle;
         sim::Core::current().report(sim::Check::SYNCCHECK, where,
                                     "AllocEventID: all 8 event ids of this pair of pipes are in use. "
                                     "Release one, or use fewer queue buffers.");
@@ -168,6 +171,23 @@ private:
         }
         num_buffers_ += num;
         return first;
+    }
+
+    // The id that a buffer keeps although it is not queued. Its last WaitFlag may not have executed yet.
+    TEventID reclaim_id(HardEvent event) {
+        for (uint32_t i = 0; i < num_buffers_; ++i) {
+            internal::Buffer& buffer = buffers_[i];
+            if (buffer.owns_ids || buffer.queued_event != event ||
+                buffer.state == internal::Buffer::State::QUEUED) {
+                continue;
+            }
+            const TEventID id = buffer.queued_id;
+            if (id == INVALID_TEVENTID) continue;
+            buffer.queued_id = INVALID_TEVENTID;
+            release_id(event, id);
+            return id;
+        }
+        return INVALID_TEVENTID;
     }
 
     void await_freed_buffers() {

@@ -101,6 +101,7 @@ public:
                 first[i].queued_id = pipe().template AllocEventID<queued_event>(where);
                 first[i].freed_id = pipe().template AllocEventID<freed_event>(where);
                 first[i].freed_event = freed_event;
+                first[i].owns_ids = true;
                 internal::set_flag(freed_event, first[i].freed_id, where);
             }
         }
@@ -170,11 +171,20 @@ private:
             }
             queue_[(head_ + num_queued_) % depth] = buffer;
             ++num_queued_;
-            buffer->queued_id = pipe().alloc_id(event, where);
+            keep_id(*buffer, event, where);
         }
         internal::set_flag(event, buffer->queued_id, where);
         buffer->state = depth == 0 ? State::OCCUPIED : State::QUEUED;
         return true;
+    }
+
+    // A buffer keeps its id after DeQue: the next SetFlag with it comes after the buffer was freed, hence
+    // after the WaitFlag, so that no flag is set twice.
+    static void keep_id(internal::Buffer& buffer, HardEvent event, sim::Where where) {
+        if (buffer.queued_id != INVALID_TEVENTID && buffer.queued_event == event) return;
+        if (buffer.queued_id != INVALID_TEVENTID) pipe().release_id(buffer.queued_event, buffer.queued_id);
+        buffer.queued_event = event;
+        buffer.queued_id = pipe().alloc_id(event, where);
     }
 
     internal::Buffer* dequeue(HardEvent event, sim::Where where) {
@@ -186,8 +196,6 @@ private:
         head_ = (head_ + 1) % depth;
         --num_queued_;
         internal::wait_flag(event, buffer->queued_id, where);
-        pipe().release_id(event, buffer->queued_id);
-        buffer->queued_id = INVALID_TEVENTID;
         buffer->state = State::DEQUEUED;
         return buffer;
     }
