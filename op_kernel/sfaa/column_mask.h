@@ -58,7 +58,6 @@ private:
     SALS_DEVICE void write_positions(const Task& task) const {
         const Floats positions = part<float>(offsetof(SoftmaxPlan, positions));
         const Floats ramp = part<float>(offsetof(SoftmaxPlan, ramp));
-        AscendC::PipeBarrier<PIPE_V>();
         list_.for_each_run(task.pass.row, task.pass.visible, task.slots, [&](const TokenRun& run) {
             Adds(positions[run.column], ramp, static_cast<float>(run.position), run.columns);
         });

@@ -34,7 +34,6 @@ public:
     // the factor of the rows so far, lanes(1) that of the new ones.
     SALS_DEVICE void merge_stats(uint32_t from, int32_t rows, bool begins) {
         if (begins) {
-            AscendC::PipeBarrier<PIPE_V>();
             DataCopy(total(0), memory_.part<float>(from), sizeof(Stats) / sizeof(float));
             return;
         }
@@ -42,9 +41,7 @@ public:
         const Floats theirs = memory_.per_row(1);
         const Floats maximum = total(offsetof(Stats, maximum));
         const Floats their_maximum = memory_.part<float>(from + offsetof(Stats, maximum));
-        AscendC::PipeBarrier<PIPE_V>();
         DataCopy(mine, maximum, STATS_LANES);
-        AscendC::PipeBarrier<PIPE_V>();
         Max(maximum, maximum, their_maximum, rows);
         AscendC::PipeBarrier<PIPE_V>();
         Sub(mine, mine, maximum, rows);
@@ -83,7 +80,6 @@ public:
 
     SALS_DEVICE void finish(const ListRow& row, const QueryRows& rows) {
         const Floats sum = memory_.per_row(0);
-        AscendC::PipeBarrier<PIPE_V>();
         Maxs(sum, total(offsetof(Stats, sum)), 1.0F, rows.count);  // a row with a token has at least 127
         spread_rows(memory_.lanes(0), sum, rows.count);
         for (int32_t at = 0; at < rows.count; at += CHUNK_ROWS) {
@@ -102,7 +98,6 @@ public:
 
     SALS_DEVICE void finish_part(GM_ADDR workspace, const SfaaPart& to, const QueryRows& rows) {
         acquire();
-        AscendC::PipeBarrier<PIPE_V>();
         DataCopy(part<float>(offsetof(OutputPlan, out_stats)), total(0), sizeof(Stats) / sizeof(float));
         store_part_stats(workspace, to, rows);
         for (int32_t at = 0; at < rows.count; at += CHUNK_ROWS) {
@@ -182,7 +177,6 @@ private:
         const Floats lse = memory_.per_row(0);
         const auto has_tokens = memory_.reduced().template ReinterpretCast<uint8_t>();
         acquire();
-        AscendC::PipeBarrier<PIPE_V>();
         Muls(lse, total(offsetof(Stats, exp_sum)), 1.0F / FULL_SCALE, STATS_LANES);
         AscendC::PipeBarrier<PIPE_V>();
         Ln(lse, lse, STATS_LANES);

@@ -48,7 +48,7 @@ private:
     static constexpr int32_t PLANES = HEAD_DIM / PLANE_BYTES;
     static constexpr int32_t SQUARE = 32;  // tokens and channels that are transposed at once
     static constexpr int32_t COLUMN_GROUPS = HEAD_DIM / AtlasA2::FRACTAL_ROWS;
-    static constexpr int32_t MIN_TILES_IN_ORDER = 10;  // of 16 x 16: fewer may overtake each other
+    static constexpr int32_t MIN_TILES_IN_ORDER = 10;  // whole ones of 16 x 16: fewer may overtake each other
 
     SALS_DEVICE static int32_t tokens_of_step(int32_t padded_rows) {
         return smaller(L0_STEP_BYTES / HEAD_DIM, L0A_STEP_BYTES / padded_rows) / SQUARE * SQUARE;
@@ -66,8 +66,8 @@ private:
         product.n = HEAD_DIM;
         product.k = count;
         product.cmatrixInitVal = token == 0;
-        const bool may_overtake = rows / AtlasA2::FRACTAL_ROWS * COLUMN_GROUPS < MIN_TILES_IN_ORDER;
-        if (token > 0 && may_overtake) AscendC::PipeBarrier<PIPE_M>();
+        const int32_t tiles = product_rows(task.pass) / AtlasA2::FRACTAL_ROWS * COLUMN_GROUPS;
+        if (token > 0 && tiles < MIN_TILES_IN_ORDER) AscendC::PipeBarrier<PIPE_M>();
         Mmad(memory_.l0c(), memory_.l0a_weights(), memory_.l0b(), product);
         memory_.end_step();
     }

@@ -71,7 +71,6 @@ private:
         const Shape shape = {rows, HEAD_DIM};
         const Floats values = part<float>(offsetof(QueryPlan, values));
         const Floats scratch = part<float>(offsetof(QueryPlan, scratch));
-        AscendC::PipeBarrier<PIPE_V>();
         WaitFlag<HardEvent::MTE2_V>(UB_QUERY_FULL);
         Cast(values, part<Query>(offsetof(QueryPlan, rows)), AscendC::RoundMode::CAST_NONE,
              static_cast<uint32_t>(shape.size()));

@@ -68,7 +68,6 @@ private:
 
     SALS_DEVICE void spread_task_factors(const Task& task, int32_t rows) {
         if (!tiling_.static_scales) {
-            AscendC::PipeBarrier<PIPE_V>();
             Mul(memory_.per_row(1), memory_.per_row(1), memory_.value_factors(task.number), rows);
         }
         rows_.spread_factors(rows);

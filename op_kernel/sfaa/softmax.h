@@ -94,7 +94,6 @@ private:
         const auto second = part<int32_t>(scores_at(slot) + offsetof(Scores, second));
         load(task, share.begin + at, shape, slot);
 
-        AscendC::PipeBarrier<PIPE_V>();
         WaitFlag<HardEvent::MTE2_V>(UB_SCORES_FULL + slot);
         const Floats weights = join_terms(first, second, shape.size());
         if (!tiling_.static_scales) multiply_columns(weights, scales_.keys(), shape);
