@@ -327,7 +327,18 @@ def test_transpose(library):
     np.testing.assert_array_equal(view(y, 0, U16, 256).reshape(16, 16), matrix.T)
 
 
+def test_transpose_of_rows(library):
+    """16 rows at addresses of their own, twice."""
+    image = random_image(7)
+    y = run_clean(library, "vec_transpose_rows", image, Call(repeats=2, strides=(1, 2, 0)))
+    for repeat in range(2):
+        rows = [view(image, 8192 + row * 128 + repeat * 64, U16, 16) for row in range(16)]
+        columns = [view(y, row * 64 + repeat * 32, U16, 16) for row in range(16)]
+        np.testing.assert_array_equal(columns, np.transpose(rows))
+
+
 REFUSED = [
+    ("vec_reduce", Call(op=1, dst=8192, form="lanes", count=64, strides=(1, 8, 0)), "dst overlaps"),
     ("vec_reduce", Call(op=1, dst=8, form="lanes", count=64, strides=(1, 8, 0)), "multiple of 32 bytes"),
     ("vec_reduce", Call(op=5, dst=4, form="lanes", count=64, strides=(1, 8, 0)), "multiple of 8 bytes"),
     ("vec_reduce", Call(op=5, form="lanes", count=64, repeats=300, strides=(1, 8, 0)), "repeatTime"),

@@ -121,6 +121,19 @@ WINDOW_ENTRY(vec_brcb, a.type() == INT32 ? Brcb(at<int32_t>(window, a.dst()), at
 WINDOW_ENTRY(vec_ramp, a.type() == INT32 ? ramp<int32_t>(a, window) : ramp<float>(a, window))
 WINDOW_ENTRY(vec_transpose, Transpose(at<uint16_t>(window, a.dst()), at<uint16_t>(window, a.src0())))
 
+ENTRY vec_transpose_rows(GM_ADDR image, GM_ADDR y, GM_ADDR params) {
+    const VectorArguments a(params);
+    in_window(image, y, [&](const LocalTensor<uint8_t>& window) {
+        uint64_t dst[16], src[16];
+        for (int row = 0; row < 16; ++row) {
+            dst[row] = at<half>(window, a.dst() + row * 64).GetPhyAddr();
+            src[row] = at<half>(window, a.src0() + row * 128).GetPhyAddr();
+        }
+        const TransDataTo5HDParams repeats(false, false, a.repeats(), a.p[15], a.p[16]);
+        TransDataTo5HD<half>(dst, src, repeats);
+    });
+}
+
 // A record per launch comes apart again.
 WINDOW_ENTRY(vec_extract, Extract(at<float>(window, a.dst()), at<uint32_t>(window, a.src1()),
                                   at<float>(window, a.src0()), a.repeats()))

@@ -40,6 +40,23 @@ inline void pieces_of(const LanePlan& plan, const Operand& operand, uint32_t rep
     }
 }
 
+// The same for a destination that is not made of lanes: `written(repeat)` is the range of bytes of a repeat.
+template <class Written>
+bool result_overlap_is_unsafe(const LanePlan& plan, const Operand& src, Written&& written) {
+    std::vector<ByteRange> read;
+    for (uint32_t repeat = 0; repeat < plan.all_repeats(); ++repeat) {
+        const ByteRange result = written(repeat);
+        for (uint32_t later = repeat; later < plan.all_repeats(); ++later) {
+            if (!result.meets(box_of(plan, src, later))) continue;
+            pieces_of(plan, src, later, read);
+            for (const ByteRange& r : read) {
+                if (result.meets(r)) return true;
+            }
+        }
+    }
+    return false;
+}
+
 // `in_place`: source and destination of one repeat may overlap as they like (an instruction that reads before
 // it writes), only later repeats matter.
 inline bool overlap_is_unsafe(const LanePlan& plan, const Operand& dst, const Operand& src, bool in_place) {

@@ -4,6 +4,7 @@
 // it is in. Where no lane is active nothing is written.
 #pragma once
 #include <array>
+#include <vector>
 
 #include "ascendc/vec_arithmetic.h"
 
@@ -72,7 +73,51 @@ struct ReduceStrides {
     U16 dst_repeat, src_block, src_repeat;
 };
 
-// Results that stand side by side: `groups` per repeat, `result_bytes` each.
+// Where results stand: `groups` of them side by side per repeat, each of `bytes`.
+struct Results {
+    uint64_t begin;
+    uint64_t stride;  // bytes from repeat to repeat
+    uint32_t groups;
+    uint32_t bytes;
+
+    ByteRange of(uint32_t repeat) const {
+        const uint64_t at = begin + repeat * stride;
+        return {at, at + uint64_t{groups} * bytes};
+    }
+};
+
+// Runs of groups in which a lane is active.
+inline std::vector<LaneRun> active_groups(const std::vector<LaneRun>& lanes, uint32_t lanes_per_group) {
+    std::vector<LaneRun> groups;
+    for (const LaneRun& run : lanes) {
+        uint32_t first = run.begin / lanes_per_group;
+        const uint32_t end = (run.begin + run.count - 1) / lanes_per_group + 1;
+        if (!groups.empty() && groups.back().begin + groups.back().count >= first) {
+            first = groups.back().begin;
+            groups.pop_back();
+        }
+        groups.push_back({first, end - first});
+    }
+    return groups;
+}
+
+inline void describe_results(VectorCall& call, const Operand& src, const Results& results) {
+    const LanePlan& plan = call.plan();
+    if (result_overlap_is_unsafe(plan, src, [&](uint32_t repeat) { return results.of(repeat); })) {
+        call.fail("dst overlaps what the same repeat or a later one reads from src");
+    }
+    const uint32_t repeats = results.stride == 0 && plan.repeats != 0 ? 1 : plan.repeats;
+    const auto write = [&](const LaneRun& group, uint32_t first_repeat, uint32_t count) {
+        const uint64_t at = results.of(first_repeat).begin + uint64_t{group.begin} * results.bytes;
+        call.uses(sim::Use::WRITE, sim::Span::pieces(at, uint64_t{group.count} * results.bytes, count,
+                                                     static_cast<int64_t>(results.stride)));
+    };
+    const uint32_t per_group = plan.lanes / results.groups;
+    for (const LaneRun& group : active_groups(plan.runs, per_group)) write(group, 0, repeats);
+    if (plan.tail != 0) write({0, (plan.tail - 1) / per_group + 1}, plan.repeats, 1);
+}
+
+// put(place, result) for every group with an active lane.
 template <class T, class Tree, class Store>
 void reduce_repeats(const char* name, const LocalTensor<T>& dst, const LocalTensor<T>& src, const Mask& mask,
                     U8 repeats, const ReduceStrides& strides, uint32_t groups, uint32_t result_bytes,
@@ -85,36 +130,18 @@ void reduce_repeats(const char* name, const LocalTensor<T>& dst, const LocalTens
     const Operand s = call.operand("src", src, strides.src_block, strides.src_repeat);
     call.activate(mask, repeats, lanes);
     if (!call.goes_on()) return;
-    const LanePlan& plan = call.plan();
     const uint64_t stride = uint64_t{uint16_t{strides.dst_repeat}} * groups * result_bytes;
-    const auto group_is_active = [&](uint32_t group, bool tail) {
-        const uint32_t begin = group * (lanes / groups), end = begin + lanes / groups;
-        if (tail) return begin < plan.tail;
-        for (const LaneRun& run : plan.runs) {
-            if (run.begin < end && begin < run.begin + run.count) return true;
-        }
-        return false;
-    };
+    const Results results{dst.sim_begin(), stride, groups, result_bytes};
     call.reads(s);
-    for (uint32_t group = 0; group < groups; ++group) {
-        const uint64_t at = dst.sim_begin() + uint64_t{group} * result_bytes;
-        if (plan.repeats != 0 && group_is_active(group, false)) {
-            call.uses(sim::Use::WRITE, sim::Span::pieces(at, result_bytes, stride == 0 ? 1 : plan.repeats,
-                                                         static_cast<int64_t>(stride)));
-        }
-        if (plan.tail != 0 && group_is_active(group, true)) {
-            call.uses(sim::Use::WRITE, sim::Span::run(at + plan.repeats * stride, result_bytes));
-        }
-    }
-    call.dispatch(sizeof(T), [core = call.core(), plan, s, begin = dst.sim_begin(), stride, groups,
-                              result_bytes, tree, put] {
+    describe_results(call, s, results);
+    call.dispatch(sizeof(T), [core = call.core(), plan = call.plan(), s, results, tree, put] {
         uint8_t* ub = core->memory(sim::Mem::UB).data.data();
         for (uint32_t repeat = 0; repeat < plan.all_repeats(); ++repeat) {
-            auto results = load_repeat<T>(ub, plan, s, repeat);
-            reduce_lanes(results.data(), lanes, groups, tree);
-            for (uint32_t group = 0; group < groups; ++group) {
-                if (!results[group].any()) continue;
-                put(ub + begin + repeat * stride + uint64_t{group} * result_bytes, results[group]);
+            auto values = load_repeat<T>(ub, plan, s, repeat);
+            reduce_lanes(values.data(), lanes, results.groups, tree);
+            for (uint32_t group = 0; group < results.groups; ++group) {
+                if (!values[group].any()) continue;
+                put(ub + results.of(repeat).begin + uint64_t{group} * results.bytes, values[group]);
             }
         }
     });
