@@ -33,6 +33,7 @@ inline void fence(HardEvent event, const char* api, sim::Where where) {
             std::string(api) + " takes event ids from a TPipe: construct one in the kernel.");
         return;
     }
+    where.implied = true;
     const TEventID id = pipe->FetchEventID(event, where);
     set_flag(event, id, where);
     wait_flag(event, id, where);
@@ -51,6 +52,7 @@ void ramp(const char* api, const LocalTensor<T>& dst, T first, T step, uint32_t 
         dst.SetValue(i, static_cast<T>(Step(first) + Step(step) * static_cast<Step>(i)), where);
     }
     fence(HardEvent::S_V, api, where);
+    where.implied = true;
     for (uint32_t done = block; done < count;) {
         const uint32_t chunk = done < repeat ? block : repeat;
         uint32_t lanes = std::min(chunk, count - done);
