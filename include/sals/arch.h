@@ -25,7 +25,7 @@ struct AtlasA2 {
     static constexpr int64_t FRACTAL_ROWS = 16;
     static constexpr int64_t L2_LINE_BYTES = 512;
     static constexpr int64_t CACHE_LINE_BYTES = 64;  // of the scalar unit
-    static constexpr int64_t REPEAT_BYTES = 256;  // what a vector instruction handles per cycle
+    static constexpr int64_t REPEAT_BYTES = 256;     // what a vector instruction handles per cycle
     static constexpr int64_t MAX_REPEATS = 255;
 
     // Ids 6 and 7 of every pair of pipes are reserved; so are M_MTE1 ids 0 to 2 on the cube core (TPipe) and

@@ -73,8 +73,8 @@ public:
     // Wait until everything dispatched to `pipe` has executed and its results are visible to the scalar unit,
     // as instructions that return a value at once do (GatherMask with its count, GetReduceMaxMinCount).
     virtual void drain(Pipe pipe, Where where) = 0;
-    // Wait in the same way for the simulator's own needs: costs nothing and orders nothing, so that a race with
-    // what was waited for is still one.
+    // Wait in the same way for the simulator's own needs: costs nothing and orders nothing, so that a race
+    // with what was waited for is still one.
     virtual void settle(Pipe pipe, Where where) = 0;
 
     virtual void report(Check check, Where where, std::string text) = 0;

@@ -24,7 +24,7 @@ public:
         uint64_t valid = 0;                              // bytes that lie in a region
         uint64_t used = 0;
         double ready = 0;  // cycle at which it has arrived
-        Where where;  // of the last write
+        Where where;       // of the last write
     };
 
     Line* find(uint64_t address) {
