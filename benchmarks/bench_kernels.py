@@ -80,7 +80,7 @@ def selection_rows() -> Iterator[Sequence[str]]:
 def report(long: bool) -> Iterator[str]:
     yield "Modelled by the simulator (24 cores, 1.85 GHz); nothing was measured on an NPU."
     yield ""
-    yield "Indexer: rank 64, 2 index heads, PA_BNSD, pages of 128, blocks of 16, keep 1/4; without the launch."
+    yield "Indexer: rank 64, 2 index heads, PA_BNSD, pages of 128, blocks of 16, keep 1/4; without launch."
     yield ""
     yield from markdown(list(roofline_rows(long)))
     yield ""
