@@ -77,14 +77,14 @@ public:
 private:
     using HardEvent = AscendC::HardEvent;
 
-    // Doubles what is there: an instruction per doubling, where CreateVecIndex takes one per repeat.
+    // Doubles what is there: an instruction per doubling, where CreateVecIndex takes one per repeat. The
+    // barrier of the first row's length waits for the last.
     SALS_DEVICE void write_ramp() {
         CreateVecIndex(ramp(), int32_t{0}, static_cast<uint32_t>(LANES));
         for (int32_t done = LANES; done < CHUNK; done *= 2) {
             AscendC::PipeBarrier<PIPE_V>();
             Adds(ramp()[done], ramp(), done, done);
         }
-        AscendC::PipeBarrier<PIPE_V>();
     }
 
     template <class T>
