@@ -89,6 +89,7 @@ struct Stats {
     PerRow sum;      // of the weights as quantised, in units of 1/127
     PerRow exp_sum;  // of the weights before, in units of 1/(127 * 254)
 };
+static_assert(offsetof(Stats, maximum) == 0);
 
 struct OutputPlan {
     int32_t first[CHUNK_VALUES];  // products of both terms, or rows of a part as fp32

@@ -129,8 +129,8 @@ public:
                                       float lowest_maximum) {
         const Floats stats = part<float>(offsetof(OutputPlan, out_stats));
         acquire();
-        fill(stats, 0.0F, sizeof(Stats) / sizeof(float));
-        fill(stats[offsetof(Stats, maximum) / sizeof(float)], lowest_maximum, STATS_LANES);
+        fill(stats, lowest_maximum, STATS_LANES);
+        fill(stats[STATS_LANES], 0.0F, sizeof(Stats) / sizeof(float) - STATS_LANES);
         store_part_stats(workspace, to, rows);
         acquire();
         fill(part<float>(offsetof(OutputPlan, out)), 0.0F, CHUNK_VALUES);

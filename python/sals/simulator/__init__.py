@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run Ascend C kernels on a CPU: unchanged sources, checked for memory, race and synchronisation errors.
 
-``build`` compiles a kernel, ``launch`` runs an entry of it on NumPy arrays, ``run_qsi`` runs the indexer.
+``build`` compiles a kernel, ``launch`` runs an entry of it on NumPy arrays, ``run_qsi`` runs the indexer,
+``run_sfaa`` the attention.
 Cycles are modelled. They are not measurements of an NPU.
 """
 
@@ -11,6 +12,7 @@ from sals.simulator.launch import launch
 from sals.simulator.qsi import run_qsi
 from sals.simulator.result import CoreCounters, Counters, Finding, PipeCounters, Result, SyncSite
 from sals.simulator.roofline import Roofline
+from sals.simulator.sfaa import run_sfaa
 from sals.simulator.timeline import plot_timeline
 from sals.simulator.trace import Trace
 
@@ -30,5 +32,6 @@ __all__ = [
     "output",
     "plot_timeline",
     "run_qsi",
+    "run_sfaa",
     "workspace",
 ]
