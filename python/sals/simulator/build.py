@@ -45,6 +45,7 @@ def build(
     output: str | Path | None = None,
     include: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
+    flags: Sequence[str] = (),
     compiler: str = "g++",
 ) -> Path:
     """Compile a kernel source against the simulator's Ascend C headers.
@@ -60,6 +61,8 @@ def build(
         Further folders of headers.
     defines : sequence of str
         Macros, as ``NAME`` or ``NAME=value``.
+    flags : sequence of str
+        Further flags of the compiler, which count over the usual ones: ``-O0`` compiles faster.
     compiler : str
         ``g++``, ``clang++`` or another compiler of C++17.
 
@@ -80,7 +83,7 @@ def build(
         raise BuildError(f"sals: there is no compiler {compiler} to build {source.name} with")
     command = [compiler, *FLAGS]
     command += GCC_FLAGS if _is_gcc(compiler) else ()
-    command += [f"-D{define}" for define in defines]
+    command += [*flags, *(f"-D{define}" for define in defines)]
     command += [f"-I{path}" for path in (*include, *include_dirs())]
     library = cache_dir() / "kernels" / f"{source.stem}-{_fingerprint(command, source)}.so"
     if not library.exists():
