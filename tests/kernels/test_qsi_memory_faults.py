@@ -23,8 +23,8 @@ FAULTS = {
     ),
     "key-slot-too-small": (
         "op_kernel/qsi/memory_plan.h",
-        "int8_t keys[QSI_STEP_BYTES];",
-        "int8_t keys[QSI_STEP_BYTES - 512];",
+        "int8_t keys[L1_SLOTS][QSI_STEP_BYTES];",
+        "int8_t keys[L1_SLOTS][QSI_STEP_BYTES - 512];",
         ("racecheck",),
     ),
     "rows-share-scores": (
