@@ -16,7 +16,7 @@ CHECKOUT = PACKAGE.parents[1]
 
 # No contraction, so that equal inputs give equal bits. No unique symbols, so that a library can be unloaded.
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-ffp-contract=off")
-# GCC 12 takes some functions that change memory for pure and leaves their calls out; CMakeLists.txt says it, too.
+# GCC 12 takes some functions that change memory for pure and leaves their calls out (CMakeLists.txt, too).
 GCC_FLAGS = ("-fno-gnu-unique", "-fno-ipa-modref", "-fno-ipa-pure-const")
 
 
