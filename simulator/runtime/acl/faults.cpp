@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "acl/faults.h"
+
+#include <atomic>
+
+namespace sals::npu {
+namespace {
+
+class Countdown {
+public:
+    void start(int64_t n) { left_ = n; }
+    bool is_now() {
+        int64_t left = left_;
+        while (left > 0) {
+            if (left_.compare_exchange_weak(left, left - 1)) return left == 1;
+        }
+        return false;
+    }
+
+private:
+    std::atomic<int64_t> left_{0};
+};
+
+Countdown allocation, launch;
+
+}  // namespace
+
+bool is_failing_allocation() { return allocation.is_now(); }
+bool is_failing_launch() { return launch.is_now(); }
+
+}  // namespace sals::npu
+
+void sals_npu_fail_allocation(int64_t n) { sals::npu::allocation.start(n); }
+void sals_npu_fail_launch(int64_t n) { sals::npu::launch.start(n); }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// faults.h - failures on demand, for tests: C functions that a test finds by name.
+#pragma once
+#include <cstdint>
+
+extern "C" {
+// The n-th allocation of device memory, or launch of an operator, from now on fails once; 0: none.
+void sals_npu_fail_allocation(int64_t n);
+void sals_npu_fail_launch(int64_t n);
+}
+
+namespace sals::npu {
+
+bool is_failing_allocation();
+bool is_failing_launch();
+
+}  // namespace sals::npu

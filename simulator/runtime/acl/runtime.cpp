@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "acl/runtime.h"
+
+#include <utility>
+
+#include "acl/faults.h"
+#include "acl/machine.h"
+#include "acl/settings.h"
+
+namespace sals::npu {
+
+uint8_t* window(const void* address) {
+    const DeviceMemory* memory = memory_of(address);
+    return memory == nullptr ? static_cast<uint8_t*>(const_cast<void*>(address)) : memory->window(address);
+}
+
+bool is_allocated(const void* address, uint64_t bytes) {
+    const DeviceMemory* memory = memory_of(address);
+    return memory != nullptr && memory->bytes_from(address) >= bytes;
+}
+
+aclError launch(aclrtStream handle, Task task) {
+    Stream* stream = stream_of(handle);
+    if (stream == nullptr) {
+        return fail(ACL_ERROR_RT_CONTEXT_NULL, task.name + ": this thread has chosen no device");
+    }
+    if (is_failing_launch()) {
+        task.run = [name = task.name] {
+            return Outcome{ACL_ERROR_RT_AICORE_EXCEPTION, name + ": the kernel failed, as the test asked"};
+        };
+    }
+    stream->push(std::move(task));
+    return ACL_ERROR_NONE;
+}
+
+int32_t core_count() { return settings().cores; }
+
+}  // namespace sals::npu
