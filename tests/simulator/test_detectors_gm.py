@@ -56,3 +56,15 @@ def test_a_row_is_cleared_before_all_that_add_to_it(library, run_clean, seed):
     np.testing.assert_array_equal(result["sum"], 1 + 2 * CORES)
     result = simulator.launch(library, "sum_on_a_cleared_row", arguments(0), cores=CORES, seed=seed)
     assert "racecheck" in checks(result)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_flags_of_a_ring_take_effect_in_their_order(library, run_clean, seed):
+    run_clean(library, "ring", {"none": None, "ahead": 15}, cores=1, seed=seed)
+    result = simulator.launch(library, "ring", {"none": None, "ahead": 16}, cores=1, seed=seed)
+    assert any("16th time" in f.text and f.core == "AIC 0" for f in result.findings)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_scalar_unit_sets_a_flag_for_another_core(library, run_clean, seed):
+    run_clean(library, "set_by_the_scalar_unit", {"none": None}, cores=1, seed=seed)

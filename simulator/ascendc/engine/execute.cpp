@@ -60,10 +60,7 @@ Item SimCore::execute_head(Pipe p) {
             state.clock = known;
             break;
         case Item::Kind::CROSS_CORE_SET:
-            chip_.scheduler().when_complete(
-                *this, p, cross_core_cycles(),
-                [this, mode = item.mode, id = item.id, where = item.where, news = snapshot_of(known)](
-                    double time) { chip_.cross_core_set(*this, mode, id, {news, time, where}); });
+            send(p, item.mode, item.id, known, item.where);
             break;
         case Item::Kind::INSTRUCTION:
             if (item.instruction.unit_flag != 0) unit_pass(item.instruction, item, p);

@@ -139,10 +139,30 @@ void SimCore::cross_core_set(int mode, Pipe p, int id, Where where) {
                    " after mode " + std::to_string(cross_core_mode_[id]) + ". Use one id per mode.");
     }
     cross_core_mode_[id] = mode;
+    if (p == Pipe::S) {
+        scalar_time_ += dispatch_cycles();
+        pipe(Pipe::S).done_at = scalar_time_;
+        next_scalar_index("CrossCoreSetFlag", where);
+        send(Pipe::S, mode, id, clock(Pipe::S), where);
+        return;
+    }
     Item item = make_item(Item::Kind::CROSS_CORE_SET, p, where, "CrossCoreSetFlag");
     item.id = id;
     item.mode = mode;
     enqueue(p, std::move(item));
+}
+
+// Sets of one flag by one pipe take effect in their order, however the scheduler orders the effects: the
+// first wait may be answered by the first set, and must not learn what only the second one knows.
+void SimCore::send(Pipe p, int mode, int id, const Clock& known, Where where) {
+    auto& sent = sent_[id * NUM_PIPES + static_cast<int>(p)];
+    sent.push_back({snapshot_of(known), 0, where});
+    chip_.scheduler().when_complete(*this, p, cross_core_cycles(), [this, mode, id, &sent](double time) {
+        CrossCoreMessage message = std::move(sent.front());
+        sent.pop_front();
+        message.time = time;
+        chip_.cross_core_set(*this, mode, id, std::move(message));
+    });
 }
 
 void SimCore::cross_core_wait(int id, Where where) {

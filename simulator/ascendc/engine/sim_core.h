@@ -2,6 +2,7 @@
 // sim_core.h - one core of the simulated chip: its queues, flags, clocks and data cache.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -114,6 +115,7 @@ private:
     bool check_event_id(int id, Where where);
     void raise_flag(Pipe src, Pipe dst, int id, const Clock& known, Where where, double time);
     void lower_flag(Pipe src, Pipe dst, int id, uint32_t index, Clock& into, Where where);
+    void send(Pipe pipe, int mode, int id, const Clock& known, Where where);
     Snapshot snapshot_of(const Clock& clock) const;
     void learn(const Snapshot& news);  // the scalar unit waited for other cores
 
@@ -140,8 +142,9 @@ private:
     PipeState pipes_[NUM_PIPES];
     std::vector<Record> records_[NUM_PIPES];  // by item index - 1
     EventFlag flags_[NUM_PIPES][NUM_PIPES][NUM_EVENT_IDS];
-    std::deque<CrossCoreMessage> messages_[NUM_CROSS_CORE_IDS];
-    std::vector<uint32_t> waits_[NUM_CROSS_CORE_IDS];  // scalar index of every wait
+    std::map<int, std::deque<CrossCoreMessage>> sent_;           // on their way, by id * NUM_PIPES + pipe
+    std::deque<CrossCoreMessage> messages_[NUM_CROSS_CORE_IDS];  // arrived
+    std::vector<uint32_t> waits_[NUM_CROSS_CORE_IDS];            // scalar index of every wait
     size_t sets_[NUM_CROSS_CORE_IDS] = {};
     int cross_core_mode_[NUM_CROSS_CORE_IDS];
     Shadow shadows_[NUM_LOCAL_MEMS];

@@ -79,3 +79,30 @@ ENTRY sum_on_a_cleared_row(GM_ADDR sum, int64_t everybody) {
     DataCopy(gm<float>(sum), ub, FLOATS);
     SetAtomicNone();
 }
+
+// The cube core runs `ahead` sets ahead of its vector cores, which answer each: at most 15 are allowed.
+ENTRY ring(GM_ADDR, int64_t ahead) {
+    constexpr int32_t ROUNDS = 60;
+    constexpr uint16_t FULL = 1, EMPTY = 2;
+    if ASCEND_IS_AIC {
+        for (int32_t i = 0; i < ROUNDS; ++i) {
+            if (i >= ahead) CrossCoreWaitFlag(EMPTY);
+            CrossCoreSetFlag<2, PIPE_FIX>(FULL);
+        }
+        for (int64_t i = 0; i < ahead; ++i) CrossCoreWaitFlag(EMPTY);
+    } else {
+        for (int32_t i = 0; i < ROUNDS; ++i) {
+            CrossCoreWaitFlag(FULL);
+            CrossCoreSetFlag<2, PIPE_MTE2>(EMPTY);
+        }
+    }
+}
+
+// The scalar unit itself sets the flag.
+ENTRY set_by_the_scalar_unit(GM_ADDR) {
+    if ASCEND_IS_AIC {
+        return;
+    }
+    CrossCoreSetFlag<1, PIPE_S>(1);
+    CrossCoreWaitFlag(1);
+}
