@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// not_simulated.cpp - functions that libtorch_npu.so links to and that this runtime lacks: operators of the
-// old kind (aclop), dumps, sharing of memory between processes, memory that grows, kernel binaries. A call
-// fails and says its name. No ACL header is included here: only the names matter.
+// not_simulated.cpp - functions that libtorch_npu.so needs and that this runtime lacks: operators of the old
+// kind (aclop), to which torch_npu turns where libopapi lacks an operator; dumps; sharing of memory between
+// processes; memory that grows; kernel binaries. A call fails and says its name. No ACL header is included
+// here: only the names matter.
 #include <cstdio>
 #include <string>
 
@@ -30,6 +31,11 @@ void* refuse_pointer(const char* function) {
     extern "C" int function() { return refuse(#function); }
 #define NOT_SIMULATED_POINTER(function) \
     extern "C" void* function() { return refuse_pointer(#function); }
+
+// The first function of the old kind that torch_npu calls.
+extern "C" int aclSetCompileopt() {
+    return refuse("aclSetCompileopt, for an operator that opapi/operators.cpp lacks,");
+}
 
 NOT_SIMULATED_POINTER(aclCreateDataBuffer)
 NOT_SIMULATED_POINTER(aclCreateTensorDesc)

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// operators.cpp - the few operators that torch_npu itself needs, computed by ATen's CPU kernels: copies and
+// fills, casts, a little arithmetic, comparisons. An operator that is not here fails and says its name.
+#include <ATen/ATen.h>
+
+#include <exception>
+#include <utility>
+
+#include "opapi/two_phase.h"
+#include "opapi/views.h"
+
+namespace {
+
+using namespace sals::npu;
+
+// `capture()` makes views of the arguments and returns the work on them.
+template <class Capture>
+int compute(const char* name, uint64_t* workspace_bytes, aclOpExecutor** executor, const Capture& capture) {
+    try {
+        auto work = capture();
+        return first_phase({name, 0,
+                            [work = std::move(work)](uint8_t*) {
+                                const c10::InferenceMode guard;
+                                work();
+                                return Outcome{};
+                            }},
+                           workspace_bytes, executor);
+    } catch (const std::exception& error) {
+        return fail(ACL_ERROR_INVALID_PARAM, std::string(name) + ": " + error.what());
+    }
+}
+
+}  // namespace
+
+// The first phase of `name` with parameters `...`; `work` captures what it needs of them by value.
+#define OPERATOR(name, work, ...)                                                 \
+    extern "C" int name##GetWorkspaceSize(__VA_ARGS__, uint64_t* workspace_bytes, \
+                                          aclOpExecutor** executor) {             \
+        return compute(#name, workspace_bytes, executor, [&] { return work; });   \
+    }                                                                             \
+    SALS_SECOND_PHASE(name)
+
+#define LET(variable, argument) variable = view_of(argument)
+
+OPERATOR(aclnnInplaceCopy, ([LET(to, self), LET(from, source)] { to.copy_(from); }), aclTensor* self,
+         const aclTensor* source)
+OPERATOR(aclnnInplaceZero, ([LET(to, self)] { to.zero_(); }), aclTensor* self)
+OPERATOR(aclnnInplaceOne, ([LET(to, self)] { to.fill_(1); }), aclTensor* self)
+OPERATOR(aclnnInplaceFillScalar, ([LET(to, self), v = scalar_of(value)] { to.fill_(v); }), aclTensor* self,
+         const aclScalar* value)
+OPERATOR(aclnnCast, ([LET(from, self), LET(to, out)] { to.copy_(from); }), const aclTensor* self, aclDataType,
+         aclTensor* out)
+OPERATOR(aclnnArange, ([s = scalar_of(start), e = scalar_of(end), d = scalar_of(step), LET(to, out)] {
+             at::Tensor result = to;
+             at::arange_out(result, s, e, d);
+         }),
+         const aclScalar* start, const aclScalar* end, const aclScalar* step, aclTensor* out)
+OPERATOR(aclnnAdd,
+         ([LET(a, self), LET(b, other), f = scalar_of(alpha), LET(to, out)] { to.copy_(at::add(a, b, f)); }),
+         const aclTensor* self, const aclTensor* other, const aclScalar* alpha, aclTensor* out)
+OPERATOR(aclnnAdds, ([LET(a, self), b = scalar_of(other), f = scalar_of(alpha), LET(to, out)] {
+             to.copy_(at::add(a, b, f));
+         }),
+         const aclTensor* self, const aclScalar* other, const aclScalar* alpha, aclTensor* out)
+OPERATOR(aclnnInplaceAdd, ([LET(a, self), LET(b, other), f = scalar_of(alpha)] { a.add_(b, f); }),
+         aclTensor* self, const aclTensor* other, const aclScalar* alpha)
+OPERATOR(aclnnInplaceAdds, ([LET(a, self), b = scalar_of(other), f = scalar_of(alpha)] { a.add_(b, f); }),
+         aclTensor* self, const aclScalar* other, const aclScalar* alpha)
+OPERATOR(aclnnMul, ([LET(a, self), LET(b, other), LET(to, out)] { to.copy_(at::mul(a, b)); }),
+         const aclTensor* self, const aclTensor* other, aclTensor* out)
+OPERATOR(aclnnMuls, ([LET(a, self), b = scalar_of(other), LET(to, out)] { to.copy_(at::mul(a, b)); }),
+         const aclTensor* self, const aclScalar* other, aclTensor* out)
+OPERATOR(aclnnInplaceMul, ([LET(a, self), LET(b, other)] { a.mul_(b); }), aclTensor* self,
+         const aclTensor* other)
+OPERATOR(aclnnInplaceMuls, ([LET(a, self), b = scalar_of(other)] { a.mul_(b); }), aclTensor* self,
+         const aclScalar* other)
+OPERATOR(aclnnEqual, ([LET(a, self), LET(b, other), LET(to, out)] { to.fill_(at::equal(a, b)); }),
+         const aclTensor* self, const aclTensor* other, aclTensor* out)
+OPERATOR(aclnnEqTensor, ([LET(a, self), LET(b, other), LET(to, out)] { to.copy_(at::eq(a, b)); }),
+         const aclTensor* self, const aclTensor* other, aclTensor* out)
+OPERATOR(aclnnEqScalar, ([LET(a, self), b = scalar_of(other), LET(to, out)] { to.copy_(at::eq(a, b)); }),
+         const aclTensor* self, const aclScalar* other, aclTensor* out)
+OPERATOR(aclnnIsFinite, ([LET(a, self), LET(to, out)] { to.copy_(at::isfinite(a)); }), const aclTensor* self,
+         aclTensor* out)
+OPERATOR(aclnnIsClose, ([LET(a, self), LET(b, other), rtol, atol, equal_nan, LET(to, out)] {
+             to.copy_(at::isclose(a, b, rtol, atol, equal_nan));
+         }),
+         const aclTensor* self, const aclTensor* other, double rtol, double atol, bool equal_nan,
+         aclTensor* out)
+OPERATOR(aclnnAll,
+         ([LET(a, self), axes = dim->values, keepdim, LET(to, out)] { to.copy_(at::all(a, axes, keepdim)); }),
+         const aclTensor* self, const aclIntArray* dim, bool keepdim, aclTensor* out)
