@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/clock.h"
 #include "engine/types.h"
 
 namespace sals::sim {
@@ -17,6 +18,12 @@ class DataCache {
 public:
     explicit DataCache(uint64_t bytes) : capacity_(bytes / CACHE_LINE_BYTES) {}
 
+    // Bytes that are written back together: at any time from the SetValue until the line is cleaned.
+    struct DirtyBytes {
+        uint64_t bytes = 0;  // bit per byte of the line
+        Clock since;         // what the scalar unit knew before the SetValue
+        Where where;         // of the SetValue
+    };
     struct Line {
         std::array<uint8_t, CACHE_LINE_BYTES> data{};    // as the core sees it
         std::array<uint8_t, CACHE_LINE_BYTES> loaded{};  // as GM was when it was fetched
@@ -24,7 +31,8 @@ public:
         uint64_t valid = 0;                              // bytes that lie in a region
         uint64_t used = 0;
         double ready = 0;  // cycle at which it has arrived
-        Where where;       // of the last write
+        Clock fetched;     // what the scalar unit knew when it was fetched
+        std::vector<DirtyBytes> writes;
     };
 
     Line* find(uint64_t address) {

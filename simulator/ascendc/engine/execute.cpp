@@ -100,7 +100,7 @@ PairRule SimCore::rule_of(const Instruction& instruction, Pipe p, Mem mem) const
 void SimCore::check_access(const Access& access, const Item& item, Pipe p) {
     if (access.span.empty()) return;
     if (access.mem == Mem::GM) {
-        check_gm(access, item, p);
+        check_gm(access, item, p, clock(p));
     } else if (chip_.options().race_detection) {
         check_local(access, item, p);
     }
@@ -128,26 +128,37 @@ bool SimCore::knows(const Clock& known, const GmParty& party) const {
     return party.index <= (*snapshots_[known.snapshot])[party.thread];
 }
 
-GmConflict SimCore::gm_access(Region& region, const Span& span, Pipe p, uint32_t index, bool write,
-                              bool atomic) {
+GmConflict SimCore::gm_access(Region& region, const Access& access, const Item& item, Pipe p,
+                              const Clock& known) {
+    const Span& span = access.span;
+    const bool write = access.writes();
     (write ? region.write_bytes : region.read_bytes) += static_cast<double>(span.total());
     if (region.is_input() || !chip_.options().race_detection) return {};
-    const GmParty me{static_cast<uint16_t>(index_ * NUM_PIPES + static_cast<int>(p)), index};
-    const Clock& known = clock(p);
+    const GmParty me{thread_of(p), item.index};
     const auto knows_party = [&](const GmParty& party) {
-        if (party.thread == me.thread && (p == Pipe::S || party.index == index)) return true;
+        if (party.thread == me.thread && (p == Pipe::S || party.index == me.index)) return true;
         return knows(known, party);
     };
-    return write ? region.write(span, me, atomic, knows_party) : region.read(span, me, knows_party);
+    return write ? region.write(span, me, item.instruction.atomic, knows_party)
+                 : region.read(span, me, knows_party);
 }
 
-void SimCore::check_gm(const Access& access, const Item& item, Pipe p) {
+// `known`: what the pipe knows when the access may begin.
+void SimCore::check_gm(const Access& access, const Item& item, Pipe p, const Clock& known) {
     Region* region = chip_.gm().find(access.span.begin, access.span.end());
-    const GmConflict conflict =
-        gm_access(*region, access.span, p, item.index, access.writes(), item.instruction.atomic);
+    const GmConflict conflict = gm_access(*region, access, item, p, known);
     if (!conflict.found) return;
     const SimCore& other = *chip_.cores()[conflict.earlier.thread / NUM_PIPES];
     const int pipe_index = conflict.earlier.thread % NUM_PIPES;
+    if (knows(clock(p), conflict.earlier)) {  // ordered before the write-back, but not before the SetValue
+        const Record& between = other.records_[pipe_index][conflict.earlier.index - 1];
+        chip_.report({Check::RACECHECK, name(), item.where, between.where,
+                      "what SetValue wrote to byte " + std::to_string(conflict.address - region->begin()) +
+                          " of " + region->given().name + " is still in the data cache when " + between.name +
+                          " of " + other.name() + (conflict.earlier_wrote ? " writes" : " reads") +
+                          " there. Call DataCacheCleanAndInvalid before the flag between them."});
+        return;
+    }
     report_race(item.where, item.instruction.name, Mem::GM, conflict.address - region->begin(),
                 access.writes(), other.records_[pipe_index][conflict.earlier.index - 1],
                 other.name() + ", in " + region->given().name, conflict.earlier_wrote, p,

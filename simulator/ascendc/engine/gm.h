@@ -41,6 +41,10 @@ public:
     template <class Known>
     GmConflict write(const Span& span, GmParty me, bool atomic, const Known& known);
 
+    // Whether is(party) holds for a writer that the bytes may have their values from.
+    template <class Is>
+    bool any_writer(const Span& span, const Is& is);
+
     double read_bytes = 0, write_bytes = 0;  // asked for by the cores
 
 private:
@@ -155,6 +159,18 @@ GmConflict Region::write(const Span& span, GmParty me, bool atomic, const Known&
         cell.atomic = atomic;
     });
     return conflict;
+}
+
+template <class Is>
+bool Region::any_writer(const Span& span, const Is& is) {
+    bool any = false;
+    if (is_input()) return false;
+    for_cells(span, [&](uint64_t, Cell& cell) {
+        any |= cell.writer.index != 0 && is(cell.writer);
+        if (!cell.more) return;
+        for (const GmParty& writer : others_[&cell].atomics) any |= is(writer);
+    });
+    return any;
 }
 
 }  // namespace sals::sim

@@ -65,6 +65,7 @@ void SimCore::resume(double now) {
 }
 
 void SimCore::wait_until(std::function<bool()> ready, std::string what, Where where) {
+    reads_in_a_row_ = 0;
     if (ready()) return;
     waiting_ = {std::move(ready), std::move(what), where};
     fiber_.pause();

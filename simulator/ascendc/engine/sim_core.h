@@ -104,6 +104,9 @@ private:
     friend class Chip;
 
     Clock& clock(Pipe p) { return pipe(p).clock; }
+    uint16_t thread_of(Pipe p) const {
+        return static_cast<uint16_t>(index_ * NUM_PIPES + static_cast<int>(p));
+    }
     EventFlag& flag(Pipe src, Pipe dst, int id) {
         return flags_[static_cast<int>(src)][static_cast<int>(dst)][id];
     }
@@ -121,19 +124,23 @@ private:
 
     void check_access(const Access& access, const Item& item, Pipe p);
     void check_local(const Access& access, const Item& item, Pipe p);
-    void check_gm(const Access& access, const Item& item, Pipe p);
+    void check_gm(const Access& access, const Item& item, Pipe p, const Clock& known);
     void check_defined(const Access& access, const Item& item);
     void define(const Access& access, const Item& item);
     void report_race(const Where& where, const char* name, Mem mem, uint64_t address, bool writes,
                      const Record& earlier, const std::string& earlier_core, bool earlier_wrote, Pipe p,
                      Pipe earlier_pipe, bool same_core);
-    GmConflict gm_access(Region& region, const Span& span, Pipe p, uint32_t index, bool write, bool atomic);
+    GmConflict gm_access(Region& region, const Access& access, const Item& item, Pipe p, const Clock& known);
     bool knows(const Clock& clock, const GmParty& party) const;
     PairRule rule_of(const Instruction& instruction, Pipe p, Mem mem) const;
 
     bool unit_ready(const Instruction& instruction) const;
     void unit_pass(const Instruction& instruction, const Item& item, Pipe p);
-    DataCache::Line* cached_line(uint64_t address, Where where);
+    bool check_alignment(const char* instruction, uint64_t address, uint32_t bytes, Where where);
+    bool written_since_fetch(const DataCache::Line& line, Region& region, const Span& bytes, bool ordered);
+    void check_cached(const DataCache::Line& line, Region& region, const Span& bytes, const Item& item);
+    void count_read(uint64_t address, Where where);
+    DataCache::Line& cached_line(uint64_t address, Where where);
     DataCache::Line& fetch_line(uint64_t address, Where where);
     void write_back(uint64_t address, Where where);
 
@@ -157,7 +164,9 @@ private:
     DataCache cache_;
     Waiting waiting_;
     double scalar_time_ = 0;
-    int polls_ = 0;  // of GM, by invalidating the cache
+    int polls_ = 0;           // of GM, by invalidating the cache
+    int reads_in_a_row_ = 0;  // of one place, with nothing in between
+    uint64_t last_read_ = 0;
     Fiber fiber_;
 };
 
