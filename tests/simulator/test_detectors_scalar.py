@@ -68,6 +68,27 @@ def test_an_outdated_line_is_found_whatever_it_holds(library, run_clean, seed):
     assert "cached line that has been written since" in text
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_stores_of_the_scalar_unit_need_a_flag(library, run_clean, seed):
+    for flag in (1, 2):
+        y = np.zeros(8, np.int32)
+        arguments = {"y": simulator.output(y), "flag": flag}
+        run_clean(library, "fill_and_store", arguments, seed=seed, **ONE)
+        np.testing.assert_array_equal(y, np.arange(8))
+    arguments = {"y": simulator.output(np.zeros(8, np.int32)), "flag": 0}
+    result = simulator.launch(library, "fill_and_store", arguments, seed=seed, **ONE)
+    (text,) = texts(result, "racecheck")
+    assert "SetFlag/WaitFlag<HardEvent::S_MTE3>" in text
+    run_clean(library, "fill_and_store", arguments, seed=seed, auto_sync=True, **ONE)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_stored_is_known_through_others(library, run_clean, seed):
+    y = np.zeros((2, 8), np.int32)
+    run_clean(library, "fill_and_pass_on", {"y": simulator.output(y)}, cores=1, seed=seed)
+    np.testing.assert_array_equal(y, [np.arange(8)] * 2)
+
+
 @pytest.mark.parametrize("seed", (0, 1))
 def test_polling_the_cache_ends(library, seed):
     result = simulator.launch(library, "poll_without_end", {"words": words()}, seed=seed, **ONE)

@@ -162,7 +162,7 @@ int Chip::arrive(SimCore& core, bool aiv_only, const Snapshot& snapshot) {
     auto& barriers = barriers_[aiv_only];
     if (static_cast<int>(barriers.size()) <= generation) {
         barriers.emplace_back();
-        barriers.back().joined.snapshot.assign(num_threads(), 0);
+        barriers.back().joined.snapshot.assign(snapshot_size(), 0);
     }
     Barrier& barrier = barriers[generation];
     ++barrier.arrived;

@@ -42,6 +42,7 @@ public:
     std::vector<std::unique_ptr<SimCore>>& cores() { return cores_; }
     Scheduler& scheduler() { return *scheduler_; }
     int num_threads() const { return static_cast<int>(cores_.size()) * NUM_PIPES; }
+    size_t snapshot_size() const { return cores_.size() * (NUM_PIPES + 1); }
     uint64_t capacity(Mem mem) const;
 
     void report(Finding finding);

@@ -115,7 +115,9 @@ void SimCore::check_local(const Access& access, const Item& item, Pipe p) {
                                               : shadow.read(access.span, me, clock(p), rule);
     if (!conflict.found) return;
     // From here on taken as ordered, so that one missing flag is not reported again by all that follows.
-    uint32_t& known = clock(p).complete[static_cast<int>(conflict.earlier.pipe)];
+    Clock& mine = clock(p);
+    uint32_t& known = conflict.earlier_wrote ? mine.written(conflict.earlier.pipe)
+                                             : mine.complete[static_cast<int>(conflict.earlier.pipe)];
     known = std::max(known, conflict.earlier.index);
     const Record& earlier = records_[static_cast<int>(conflict.earlier.pipe)][conflict.earlier.index - 1];
     report_race(item.where, item.instruction.name, access.mem, conflict.address, access.writes(), earlier,

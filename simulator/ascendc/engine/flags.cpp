@@ -33,7 +33,9 @@ void SimCore::set_flag(Pipe src, Pipe dst, int id, Where where) {
     if (src == Pipe::S) {
         scalar_time_ += dispatch_cycles();
         next_scalar_index("SetFlag", where);
-        raise_flag(src, dst, id, clock(Pipe::S), where, scalar_time_);
+        Clock known = clock(Pipe::S);
+        known.store_all();
+        raise_flag(src, dst, id, known, where, scalar_time_);
         return;
     }
     Item item = make_item(Item::Kind::SET_FLAG, src, where, "SetFlag");
@@ -98,6 +100,7 @@ void SimCore::pipe_barrier(Pipe p, Where where) {
 void SimCore::pipe_barrier_all(Where where) {
     if (chip_.leaves_out(*this, "PipeBarrier<PIPE_ALL>", "", where)) return;
     for (Pipe p : ALL_PIPES) drain(p, where);
+    clock(Pipe::S).store_all();
 }
 
 void SimCore::settle(Pipe p, Where where) {
@@ -193,6 +196,8 @@ Snapshot SimCore::snapshot_of(const Clock& known) const {
         uint32_t& own = snapshot[index_ * NUM_PIPES + p];
         own = std::max(own, known.complete[p]);
     }
+    uint32_t& stored = snapshot[chip_.num_threads() + index_];
+    stored = std::max(stored, known.stored);
     return snapshot;
 }
 
@@ -202,6 +207,7 @@ void SimCore::learn(const Snapshot& news) {
     for (int p = 0; p < NUM_PIPES; ++p) {
         scalar.complete[p] = std::max(scalar.complete[p], news[index_ * NUM_PIPES + p]);
     }
+    scalar.stored = std::max(scalar.stored, news[chip_.num_threads() + index_]);
     auto merged = std::make_shared<Snapshot>(*snapshots_[clock(Pipe::S).snapshot]);
     join(*merged, news);
     clock(Pipe::S).snapshot = static_cast<uint32_t>(snapshots_.size());
@@ -217,6 +223,7 @@ void SimCore::sync_all(bool aiv_only, Where where) {
                "the rest for ever. Call SetScheduleMode(1) in the tiling function.");
     }
     for (Pipe p : ALL_PIPES) drain(p, where);
+    clock(Pipe::S).store_all();
     const int generation = chip_.arrive(*this, aiv_only, snapshot_of(clock(Pipe::S)));
     wait_until([this, aiv_only, generation] { return chip_.all_arrived(aiv_only, generation); },
                "SyncAll: cores that have not called it yet", where);

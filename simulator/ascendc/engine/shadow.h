@@ -81,7 +81,7 @@ private:
     void check_writer(uint64_t w, Party me, const Clock& clock, PairRule rule, Conflict& conflict) const {
         if (writer_.empty()) return;
         const uint8_t p = writer_pipe_[w];
-        if (writer_[w] <= clock.complete[p] || conflict.found) return;
+        if (writer_[w] <= clock.written(static_cast<Pipe>(p)) || conflict.found) return;
         const bool same = p == static_cast<uint8_t>(me.pipe);
         if (same && (rule.same_pipe_ordered || writer_[w] == me.index)) return;
         if ((rule.ordered_with >> p & 1) != 0) return;

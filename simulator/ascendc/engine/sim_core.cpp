@@ -34,7 +34,7 @@ SimCore::SimCore(Chip& chip, const Place& place, std::function<void()> kernel)
         for (Mem mem : {Mem::L1, Mem::L0A, Mem::L0B, Mem::L0C, Mem::BT, Mem::FB}) add(mem);
     }
     for (int& mode : cross_core_mode_) mode = -1;
-    snapshots_.push_back(std::make_shared<Snapshot>(chip.num_threads(), 0));
+    snapshots_.push_back(std::make_shared<Snapshot>(chip.snapshot_size(), 0));
     auto& random = chip.random();
     registers_.mask_counter_mode = (random() & 1) != 0;
     registers_.mask[0] = random();

@@ -65,6 +65,38 @@ ENTRY same_value_again(GM_ADDR words, int64_t cleans) {
     given.GetValue(0);
 }
 
+// The scalar unit fills a row that MTE3 stores.
+ENTRY fill_and_store(GM_ADDR y, int64_t flag) {
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, WORDS * sizeof(int32_t));
+    const LocalTensor<int32_t> ub = buffer.Get<int32_t>();
+    for (uint32_t i = 0; i < WORDS; ++i) ub.SetValue(i, static_cast<int32_t>(i));
+    if (flag == 1) {
+        SetFlag<HardEvent::S_MTE3>(0);
+        WaitFlag<HardEvent::S_MTE3>(0);
+    }
+    if (flag == 2) PipeBarrier<PIPE_ALL>();
+    DataCopy(gm<int32_t>(y), ub, WORDS);
+}
+
+// The flag is seen by the vector unit, and by the store through it and another core's answer.
+ENTRY fill_and_pass_on(GM_ADDR y) {
+    if ASCEND_IS_AIC {
+        return;
+    }
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, WORDS * sizeof(int32_t));
+    const LocalTensor<int32_t> ub = buffer.Get<int32_t>();
+    for (uint32_t i = 0; i < WORDS; ++i) ub.SetValue(i, static_cast<int32_t>(i));
+    SetFlag<HardEvent::S_V>(0);
+    WaitFlag<HardEvent::S_V>(0);
+    CrossCoreSetFlag<1, PIPE_V>(1);
+    CrossCoreWaitFlag(1);
+    DataCopy(gm<int32_t>(y)[GetBlockIdx() * WORDS], ub, WORDS);
+}
+
 ENTRY poll_without_end(GM_ADDR words) {
     while (gm<int32_t>(words).GetValue(0) == 0) {
     }
