@@ -23,11 +23,22 @@ struct Slots {
 
 class BlockList {
 public:
-    SALS_DEVICE BlockList(const SfaaTiling& tiling, const Arguments& args) : tiling_(tiling) {
+    SALS_DEVICE BlockList(const SfaaTiling& tiling, const Arguments& args)
+        : tiling_(tiling), address_(args.block_ids) {
         block_ids_ = global_tensor<int32_t>(args.block_ids);
     }
 
     SALS_DEVICE int32_t slots() const { return tiling_.width * tiling_.block_size; }
+
+    // Asks for the entries of slots that will be walked soon.
+    SALS_DEVICE void preload(const ListRow& row, const Slots& slots) const {
+        if (slots.begin >= slots.end) return;
+        constexpr int64_t ENTRIES = AtlasA2::CACHE_LINE_BYTES / sizeof(int32_t);
+        const int64_t first = int64_t{row.list} * tiling_.width;
+        const int64_t first_line = (first + slots.begin / tiling_.block_size) / ENTRIES;
+        const int64_t last_line = (first + (slots.end - 1) / tiling_.block_size) / ENTRIES;
+        preload_lines(address_, first_line, smaller(last_line - first_line + 1, MAX_PRELOADS));
+    }
 
     // use(run) for every run of slots.
     template <class Use>
@@ -51,7 +62,10 @@ public:
     }
 
 private:
+    static constexpr int64_t MAX_PRELOADS = 4;  // the hardware drops further ones
+
     const SfaaTiling& tiling_;
+    GM_ADDR address_;
     AscendC::GlobalTensor<int32_t> block_ids_;
 };
 

@@ -31,6 +31,8 @@ public:
         if (is_needed_) write_positions(task);
     }
 
+    SALS_DEVICE bool is_needed() const { return is_needed_; }
+
     // Masks what rows [at, at + rows) of the share do not see.
     SALS_DEVICE void apply(const Task& task, const Floats& logits, int32_t at, int32_t rows) const {
         if (!is_needed_) return;

@@ -23,21 +23,32 @@ public:
         gm_values_ = global_tensor<int8_t>(FORM == SfaaCacheForm::TWINS ? args.key_cache : args.value_cache);
     }
 
-    SALS_DEVICE void run(const Task& task) {
-        const int32_t slot = task.number % SFAA_KV_SLOTS;
-        WaitFlag<HardEvent::MTE1_MTE2>(L1_KV_EMPTY + slot);
-        Stretch stretch{};
+    // Finds the stretches of a task, while earlier tasks are being fetched.
+    SALS_DEVICE void plan(const Task& task) {
+        const int32_t request = task.pass.row.request;
+        int64_t line = -1;
+        int32_t runs = 0;
         list_.for_each_run(task.pass.row, task.pass.visible, task.slots, [&](const TokenRun& run) {
-            const PagePlace place = pages_.place(task.pass.row.request, run.position);
-            if (continues(stretch, place)) {
-                stretch.columns += run.columns;
-                return;
-            }
-            fetch(task, stretch);
-            stretch = {place, run.column, run.columns};
+            pages_.preload(request, run.position, line);
+            stretches_[runs++] = {{0, run.position}, run.column, run.columns};
         });
-        fetch(task, stretch);
-        SetFlag<HardEvent::MTE2_MTE1>(L1_KV_FULL + slot);
+        num_stretches_ = 0;
+        for (int32_t i = 0; i < runs; ++i) {
+            const Stretch& run = stretches_[i];
+            append({pages_.place(request, run.first.offset), run.column, run.columns});
+        }
+    }
+
+    // Fetches the first half of the planned task, before the cube core has to wait for anything.
+    SALS_DEVICE void begin(const Task& task) {
+        WaitFlag<HardEvent::MTE1_MTE2>(L1_KV_EMPTY + task.number % SFAA_KV_SLOTS);
+        for (fetched_ = 0; fetched_ < (num_stretches_ + 1) / 2; ++fetched_) fetch(task, stretches_[fetched_]);
+    }
+
+    // Fetches the rest.
+    SALS_DEVICE void end(const Task& task) {
+        for (; fetched_ < num_stretches_; ++fetched_) fetch(task, stretches_[fetched_]);
+        SetFlag<HardEvent::MTE2_MTE1>(L1_KV_FULL + task.number % SFAA_KV_SLOTS);
     }
 
 private:
@@ -55,13 +66,20 @@ private:
         int32_t columns;
     };
 
-    SALS_DEVICE static bool continues(const Stretch& stretch, const PagePlace& place) {
-        return stretch.columns > 0 && place.page == stretch.first.page &&
-               place.offset == stretch.first.offset + stretch.columns;
+    SALS_DEVICE void append(const Stretch& run) {
+        if (num_stretches_ > 0) {
+            Stretch& last = stretches_[num_stretches_ - 1];
+            const bool continues =
+                run.first.page == last.first.page && run.first.offset == last.first.offset + last.columns;
+            if (continues) {
+                last.columns += run.columns;
+                return;
+            }
+        }
+        stretches_[num_stretches_++] = run;
     }
 
     SALS_DEVICE void fetch(const Task& task, const Stretch& stretch) {
-        if (stretch.columns == 0) return;
         const int32_t in_page = smaller(stretch.columns, pages_.page_size() - stretch.first.offset);
         copy(task, stretch.first, stretch.column, in_page);
         const PagePlace last = {stretch.first.page, stretch.first.offset + in_page - 1};
@@ -119,6 +137,9 @@ private:
     CacheShape cache_;
     CachePages pages_;
     AscendC::GlobalTensor<int8_t> gm_keys_, gm_values_;
+    Stretch stretches_[TASK_TOKENS / SFAA_COLUMN_GROUP];  // of the planned task
+    int32_t num_stretches_ = 0;
+    int32_t fetched_ = 0;
 };
 
 }  // namespace sals::sfaa

@@ -59,13 +59,14 @@ SALS_DEVICE void run_cube(AscendC::TPipe& pipe, const SfaaTiling& tiling, const 
     TaskWindow<decltype(see)> tasks(walk, see);
 
     memory.open();
-    for (int32_t i = 0; i < 2 && tasks.reach(i); ++i) gather.run(tasks.at(i));
-    if (tasks.has(0)) qk.fetch_query(tasks.at(0).pass);
-    for (int32_t i = 0; tasks.has(i - 1) || tasks.has(i); ++i) {
+    for (int32_t i = -2; i <= 0 || tasks.has(i - 1); ++i) {
+        const bool has_next = tasks.reach(i + 2);
+        if (has_next) gather.plan(tasks.at(i + 2));
         if (tasks.has(i)) qk.run(tasks.at(i));
+        if (has_next) gather.begin(tasks.at(i + 2));
         if (tasks.has(i + 1) && tasks.at(i + 1).begins_pass) qk.fetch_query(tasks.at(i + 1).pass);
         if (tasks.has(i - 1)) pv.fetch_weights(tasks.at(i - 1));
-        if (tasks.reach(i + 2)) gather.run(tasks.at(i + 2));
+        if (has_next) gather.end(tasks.at(i + 2));
         if (tasks.has(i - 1)) pv.run(tasks.at(i - 1));
     }
     memory.close();
@@ -113,8 +114,7 @@ private:
             }
         };
         TaskWindow<decltype(see)> tasks(walk_, see);
-        tasks.reach(1);
-        for (int32_t i = 0; tasks.has(i - 1) || tasks.has(i); ++i) {
+        for (int32_t i = -1; i <= 0 || tasks.has(i - 1); ++i) {
             tasks.reach(i + 2);
             if (tasks.has(i)) softmax_.run(tasks.at(i));
             if (tasks.has(i - 1)) rescale_.run(tasks.at(i - 1));

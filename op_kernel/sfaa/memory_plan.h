@@ -7,11 +7,9 @@
 
 namespace sals::sfaa {
 
-inline constexpr int32_t L0_SLOTS = 2;      // steps of a product
-inline constexpr int32_t L0C_SLOTS = 2;     // products
-inline constexpr int32_t SCORE_SLOTS = 2;   // chunks of scores in a vector core
-inline constexpr int32_t WEIGHT_SLOTS = 2;  // chunks of weights on their way out
-inline constexpr int32_t STATS_SLOTS = 2;   // tasks whose weights wait for their products
+inline constexpr int32_t L0_SLOTS = 2;     // steps of a product
+inline constexpr int32_t L0C_SLOTS = 2;    // products
+inline constexpr int32_t STATS_SLOTS = 2;  // tasks whose weights wait for their products
 
 inline constexpr int32_t PRODUCT_ROWS = SFAA_TERMS * SFAA_MAX_PASS_ROWS;
 inline constexpr int32_t L0_STEP_BYTES = AtlasA2::L0B_BYTES / L0_SLOTS;  // of keys or values
@@ -46,30 +44,39 @@ static_assert(sizeof(L0aPlan) <= AtlasA2::L0A_BYTES && sizeof(L0bPlan) <= AtlasA
 // ---- vector cores --------------------------------------------------------------------------------------
 inline constexpr int32_t HALF_ROWS = SFAA_MAX_PASS_ROWS / AtlasA2::AIV_PER_AIC;  // of a pass, per core
 inline constexpr int32_t STATS_LANES = F32_LANES;                                // one repeat holds them
-inline constexpr int32_t CHUNK_SCORES = 4096;
-inline constexpr int32_t CHUNK_VALUES = 2048;  // of query rows, products and results
-inline constexpr int32_t MASK_VALUES = SFAA_MAX_TASK_TOKENS;
+inline constexpr int32_t CHUNK_SCORES = 7680;                                    // 20 rows of 384 tokens
+inline constexpr int32_t SHARE_VALUES =
+    HALF_ROWS * SFAA_PASS_BYTES / SFAA_MAX_PASS_ROWS;      // of a head_dim each
+inline constexpr int32_t CHUNK_VALUES = SHARE_VALUES / 2;  // of query rows and of results
 static_assert(HALF_ROWS <= STATS_LANES);
 
 // One number per query row; in `lanes`, one datablock of it per row.
 using PerRow = float[STATS_LANES];
 using PerRowLanes = float[HALF_ROWS][F32_DATABLOCK];
 
+// What comes from the cube core: products of first terms and of second terms.
+// Half a turn of the UB's banks lies between them, so that one instruction can read both at once.
+inline constexpr int32_t BANK_SHIFT = 256;
+struct ScoresPlan {
+    int32_t first[CHUNK_SCORES];  // then logits, weights, second terms of weights
+    uint8_t apart[BANK_SHIFT];
+    int32_t second[CHUNK_SCORES];  // then first terms of weights
+};
+struct ProductsPlan {
+    int32_t first[SHARE_VALUES];  // or rows of a part as fp32
+    uint8_t apart[BANK_SHIFT];
+    int32_t second[SHARE_VALUES];
+};
 struct SoftmaxPlan {
-    struct Scores {
-        int32_t first[CHUNK_SCORES];   // products of first terms; then logits, weights, second terms
-        int32_t second[CHUNK_SCORES];  // products of second terms; then first terms of weights
-    } scores[SCORE_SLOTS];
-    struct Weights {
-        int8_t first[CHUNK_SCORES];
-        int8_t second[CHUNK_SCORES];
-    } weights[WEIGHT_SLOTS];
+    int8_t first[CHUNK_SCORES];  // terms of weights
+    int8_t second[CHUNK_SCORES];
     float key_scales[SFAA_MAX_TASK_TOKENS];  // per-token scales of a task
     float value_scales[SFAA_MAX_TASK_TOKENS];
     float wide_scales[MAX_BLOCK_SIZE][F32_DATABLOCK];
     float positions[SFAA_MAX_TASK_TOKENS];
     float ramp[MAX_BLOCK_SIZE];              // 0, 1, 2, ...
     uint8_t seen[SFAA_MAX_TASK_TOKENS / 8];  // one bit per column
+    PerRow ln_full_scale;                    // ln(127 * 254)
 };
 
 struct QueryPlan {
@@ -86,30 +93,29 @@ struct QueryPlan {
 // Numbers per query row of the tokens so far, or of a task.
 struct Stats {
     PerRow maximum;
-    PerRow sum;      // of the weights as quantised, in units of 1/127
-    PerRow exp_sum;  // of the weights before, in units of 1/(127 * 254)
+    PerRow sum;      // of the weights as quantised, in units of 1/(127 * 254)
+    PerRow exp_sum;  // of the weights before, likewise
 };
 static_assert(offsetof(Stats, maximum) == 0);
 
 struct OutputPlan {
-    int32_t first[CHUNK_VALUES];  // products of both terms, or rows of a part as fp32
-    int32_t second[CHUNK_VALUES];
-    float rows[HALF_ROWS * SFAA_PASS_BYTES / SFAA_MAX_PASS_ROWS];  // of a pass, [rows][head_dim]
-    float channels[MAX_HEAD_DIM];                                  // static scales of the values
-    float out[CHUNK_VALUES];                                       // results as fp16, bf16, or fp32 of a part
+    float rows[SHARE_VALUES];      // of a pass, [rows][head_dim]
+    float channels[MAX_HEAD_DIM];  // static scales of the values
+    float out[CHUNK_VALUES];       // results as fp16, bf16, or fp32 of a part
     Stats out_stats;
     PerRowLanes out_lanes;
     Stats total;
 };
 
 struct UbPlan {
+    ScoresPlan scores;
+    ProductsPlan products;
     SoftmaxPlan softmax;
     QueryPlan query;
     OutputPlan output;
     Stats task_stats[STATS_SLOTS];
     PerRow value_factors[STATS_SLOTS];  // what products are short of with per-token scales
     // between vector instructions only
-    half narrow[CHUNK_SCORES];  // between fp32 and int8
     float reduced[CHUNK_SCORES / F32_DATABLOCK];
     PerRow per_row[2];
     PerRowLanes lanes[2];

@@ -36,7 +36,7 @@ public:
 private:
     using HardEvent = AscendC::HardEvent;
     static constexpr int32_t SLICE_ROWS = MERGE_SLICE_ROWS;
-    static_assert(SLICE_ROWS * HEAD_DIM <= CHUNK_VALUES);
+    static_assert(SLICE_ROWS * HEAD_DIM <= SHARE_VALUES);
 
     SALS_DEVICE void merge(int32_t row_index, const QueryRows& rows) {
         const ListRow row = lists_.at(row_index);
@@ -53,7 +53,7 @@ private:
     // The memory of a part is free again when the next is asked for, that of the last after finish().
     SALS_DEVICE void add(const ListRow& row, const SfaaPart& part, const QueryRows& rows, bool begins) {
         if (!begins) SetFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY);
-        const Floats values = memory_.part<float>(offsetof(UbPlan, output) + offsetof(OutputPlan, first));
+        const Floats values = memory_.part<float>(offsetof(UbPlan, products) + offsetof(ProductsPlan, first));
         WaitFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY);
         if (begins && tiling_.static_scales) {
             DataCopy(rows_.channels(), gm_value_scale_[static_cast<uint64_t>(row.head) * HEAD_DIM],
@@ -70,7 +70,7 @@ private:
         WaitFlag<HardEvent::MTE2_V>(UB_PRODUCTS_FULL);
         rows_.merge_stats(memory_.task_stats(0), rows.count, begins);
         if (!begins) rows_.spread_factors(rows.count);
-        rows_.merge_values(values, 0, rows.count, begins);
+        rows_.merge_values(values, rows.count, begins);
     }
 
     SALS_DEVICE void load_stat(int64_t from, uint32_t stat, const QueryRows& rows) {

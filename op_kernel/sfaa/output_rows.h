@@ -60,17 +60,17 @@ public:
              static_cast<uint8_t>((rows + F32_DATABLOCK - 1) / F32_DATABLOCK), {1, F32_DATABLOCK});
     }
 
-    // Adds values x of rows [at, at + rows).
-    SALS_DEVICE void merge_values(const Floats& x, int32_t at, int32_t rows, bool begins) {
-        const Floats sum = values(at);
+    // Adds values x of all rows.
+    SALS_DEVICE void merge_values(const Floats& x, int32_t rows, bool begins) {
+        const Floats sum = values(0);
         const Shape shape = {rows, HEAD_DIM};
         if (begins) {
             AscendC::PipeBarrier<PIPE_V>();
             DataCopy(sum, x, static_cast<uint32_t>(shape.size()));
             return;
         }
-        multiply_rows(x, memory_.lanes(1)[at * F32_DATABLOCK], shape);
-        multiply_rows(sum, memory_.lanes(0)[at * F32_DATABLOCK], shape);
+        multiply_rows(x, memory_.lanes(1), shape);
+        multiply_rows(sum, memory_.lanes(0), shape);
         AscendC::PipeBarrier<PIPE_V>();
         Add(sum, sum, x, shape.size());
     }
@@ -80,7 +80,9 @@ public:
 
     SALS_DEVICE void finish(const ListRow& row, const QueryRows& rows) {
         const Floats sum = memory_.per_row(0);
-        Maxs(sum, total(offsetof(Stats, sum)), 1.0F, rows.count);  // a row with a token has at least 127
+        Muls(sum, total(offsetof(Stats, sum)), 1.0F / SECOND_TERM, rows.count);  // in units of the products
+        AscendC::PipeBarrier<PIPE_V>();
+        Maxs(sum, sum, 1.0F, rows.count);  // a row with a token has at least 127
         spread_rows(memory_.lanes(0), sum, rows.count);
         for (int32_t at = 0; at < rows.count; at += CHUNK_ROWS) {
             const Shape shape = {smaller(CHUNK_ROWS, rows.count - at), HEAD_DIM};

@@ -17,8 +17,7 @@ public:
     SALS_DEVICE QkMatmul(CubeMemory& memory, const SfaaTiling& tiling, GM_ADDR exchange)
         : memory_(memory), rings_(sfaa_rings(tiling)), exchange_(exchange) {}
 
-    // The terms of a pass. Called when the task before has been multiplied, so that they need not queue
-    // behind the keys of later tasks.
+    // The terms of a pass, one task ahead of use.
     SALS_DEVICE void fetch_query(const Pass& pass) {
         CrossCoreWaitFlag(V2C_QUERY_FULL);
         WaitFlag<HardEvent::MTE1_MTE2>(L1_QUERY_EMPTY);

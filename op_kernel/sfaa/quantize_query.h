@@ -86,7 +86,7 @@ private:
         round_to_whole(values, shape.size());
         WaitFlag<HardEvent::MTE3_V>(UB_TERMS_EMPTY);
         split_terms(part<int8_t>(offsetof(QueryPlan, first)), part<int8_t>(offsetof(QueryPlan, second)),
-                    values, scratch, memory_.narrow(), shape.size());
+                    values, scratch, shape.size());
         SetFlag<HardEvent::V_MTE3>(UB_TERMS_FULL);
     }
 

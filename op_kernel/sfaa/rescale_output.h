@@ -31,15 +31,12 @@ public:
         const RowShare share = memory_.share(task.pass);
         CrossCoreWaitFlag(C2V_PRODUCTS_FULL);
         if (share.count == 0) return;
+        load(task, share);
         rows_.merge_stats(memory_.task_stats(task.number), share.count, task.begins_pass);
         if (!task.begins_pass) spread_task_factors(task, share.count);
-        for (int32_t at = 0; at < share.count; at += CHUNK_ROWS) {
-            const int32_t count = smaller(CHUNK_ROWS, share.count - at);
-            add_products(task, share.begin + at, at, count);
-            const bool is_last = at + count == share.count;
-            if (is_last && task.ends_pass) finish(task.pass, share);
-            SetFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY);
-        }
+        add_products(task, share.count);
+        if (task.ends_pass) finish(task.pass, share);
+        SetFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY);
     }
 
     // A pass without tokens.
@@ -56,14 +53,29 @@ public:
 
 private:
     using HardEvent = AscendC::HardEvent;
-    static constexpr int32_t CHUNK_ROWS = OutputRows<HEAD_DIM, Output>::CHUNK_ROWS;
 
     SALS_DEVICE SfaaPart part_of(const Pass& pass) const {
         return sfaa_part(tiling_, core_, pass.begins_inside);
     }
 
     SALS_DEVICE AscendC::LocalTensor<int32_t> products(uint32_t offset) const {
-        return memory_.part<int32_t>(offsetof(UbPlan, output) + offset);
+        return memory_.part<int32_t>(offsetof(UbPlan, products) + offset);
+    }
+
+    // The products of a task, and with the first the scales of the row's channels.
+    SALS_DEVICE void load(const Task& task, const RowShare& share) {
+        const auto from = global_tensor<int32_t>(exchange_ + rings_.products(task.number % SFAA_RING_SLOTS));
+        const uint32_t values = share.count * HEAD_DIM;
+        WaitFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY);
+        if (task.begins_pass && tiling_.static_scales) {
+            DataCopy(rows_.channels(), gm_value_scale_[static_cast<uint64_t>(task.pass.row.head) * HEAD_DIM],
+                     static_cast<uint32_t>(HEAD_DIM));
+        }
+        DataCopy(products(offsetof(ProductsPlan, first)), from[static_cast<uint64_t>(share.begin * HEAD_DIM)],
+                 values);
+        DataCopy(products(offsetof(ProductsPlan, second)),
+                 from[static_cast<uint64_t>((task.pass.query_rows + share.begin) * HEAD_DIM)], values);
+        SetFlag<HardEvent::MTE2_V>(UB_PRODUCTS_FULL);
     }
 
     SALS_DEVICE void spread_task_factors(const Task& task, int32_t rows) {
@@ -73,29 +85,15 @@ private:
         rows_.spread_factors(rows);
     }
 
-    // Rows [begin, begin + count) of the pass, [at, at + count) of the share.
-    SALS_DEVICE void add_products(const Task& task, int32_t begin, int32_t at, int32_t count) {
-        const auto first = products(offsetof(OutputPlan, first));
-        const auto second = products(offsetof(OutputPlan, second));
-        const auto from = global_tensor<int32_t>(exchange_ + rings_.products(task.number % SFAA_RING_SLOTS));
-        const int32_t values = count * HEAD_DIM;
-        WaitFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY);
-        if (at == 0 && task.begins_pass && tiling_.static_scales) {
-            DataCopy(rows_.channels(), gm_value_scale_[static_cast<uint64_t>(task.pass.row.head) * HEAD_DIM],
-                     static_cast<uint32_t>(HEAD_DIM));
-        }
-        DataCopy(first, from[static_cast<uint64_t>(begin * HEAD_DIM)], static_cast<uint32_t>(values));
-        DataCopy(second, from[static_cast<uint64_t>((task.pass.query_rows + begin) * HEAD_DIM)],
-                 static_cast<uint32_t>(values));
-        SetFlag<HardEvent::MTE2_V>(UB_PRODUCTS_FULL);
-
+    SALS_DEVICE void add_products(const Task& task, int32_t rows) {
         WaitFlag<HardEvent::MTE2_V>(UB_PRODUCTS_FULL);
-        const Floats x = join_terms(first, second, values);
+        const Floats x = join_terms(products(offsetof(ProductsPlan, first)),
+                                    products(offsetof(ProductsPlan, second)), rows * HEAD_DIM);
         if (task.begins_pass && !tiling_.static_scales) {
-            spread_rows(memory_.lanes(1), memory_.value_factors(task.number)[at], count);
-            multiply_rows(x, memory_.lanes(1), {count, HEAD_DIM});
+            spread_rows(memory_.lanes(1), memory_.value_factors(task.number), rows);
+            multiply_rows(x, memory_.lanes(1), {rows, HEAD_DIM});
         }
-        rows_.merge_values(x, at, count, task.begins_pass);
+        rows_.merge_values(x, rows, task.begins_pass);
     }
 
     SALS_DEVICE void finish(const Pass& pass, const RowShare& share) {

@@ -31,35 +31,31 @@ public:
           mask_(memory, list, rows) {}
 
     SALS_DEVICE void open() {
-        for (int32_t slot = 0; slot < SCORE_SLOTS; ++slot) SetFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY + slot);
-        for (int32_t slot = 0; slot < WEIGHT_SLOTS; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY + slot);
-        }
+        SetFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY);
+        SetFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY);
+        Duplicate(part<float>(offsetof(SoftmaxPlan, ln_full_scale)), LN_FULL_SCALE, STATS_LANES);
         scales_.open();
         mask_.open();
     }
 
     SALS_DEVICE void close() {
-        for (int32_t slot = 0; slot < SCORE_SLOTS; ++slot)
-            WaitFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY + slot);
-        for (int32_t slot = 0; slot < WEIGHT_SLOTS; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY + slot);
-        }
+        WaitFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY);
+        WaitFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY);
         scales_.close();
     }
 
     SALS_DEVICE void run(const Task& task) {
         const RowShare share = memory_.share(task.pass);
-        const int32_t columns = round_up(task.columns, F32_LANES);
         // Waiting for the cube core stops all pipes of this core: what needs no scores comes before.
         if (share.count > 0) {
             if (!tiling_.static_scales) scales_.load(task);
-            mask_.begin(task, share, columns);
+            mask_.begin(task, share, padded_columns(task));
         }
         CrossCoreWaitFlag(C2V_SCORES_FULL);
-        const int32_t chunk_rows = CHUNK_SCORES / columns / F32_DATABLOCK * F32_DATABLOCK;
-        for (int32_t at = 0; at < share.count; at += chunk_rows) {
-            run_chunk(task, share, at, {smaller(chunk_rows, share.count - at), columns});
+        for (int32_t at = 0; at < share.count;) {
+            const Shape shape = chunk_of(task, share, at);
+            run_chunk(task, share, at, shape);
+            at += shape.rows;
         }
         if (share.count > 0 && !tiling_.static_scales) scales_.release();
         AscendC::CrossCoreSetFlag<MODE_CUBE_VECTOR, PIPE_MTE3>(V2C_WEIGHTS_FULL);
@@ -67,8 +63,6 @@ public:
 
 private:
     using HardEvent = AscendC::HardEvent;
-    using Scores = SoftmaxPlan::Scores;
-    using Weights = SoftmaxPlan::Weights;
     static constexpr int32_t TASK_TOKENS = sfaa_task_tokens(HEAD_DIM);
     static constexpr float LN_FULL_SCALE = 10.3815214F;  // ln(127 * 254)
     static constexpr float SMALLEST = 1e-30F;
@@ -77,24 +71,31 @@ private:
     SALS_DEVICE AscendC::LocalTensor<T> part(uint32_t offset) const {
         return memory_.part<T>(offsetof(UbPlan, softmax) + offset);
     }
-    SALS_DEVICE uint32_t scores_at(int32_t slot) const {
-        return offsetof(SoftmaxPlan, scores) + slot * sizeof(Scores);
+    SALS_DEVICE AscendC::LocalTensor<int32_t> scores(uint32_t offset) const {
+        return memory_.part<int32_t>(offsetof(UbPlan, scores) + offset);
     }
-    SALS_DEVICE uint32_t weights_at(int32_t slot) const {
-        return offsetof(SoftmaxPlan, weights) + slot * sizeof(Weights);
+
+    SALS_DEVICE static int32_t padded_columns(const Task& task) { return round_up(task.columns, F32_LANES); }
+
+    // All rows of the share, or as many as fit so that the next chunk begins at a datablock of statistics.
+    SALS_DEVICE static Shape chunk_of(const Task& task, const RowShare& share, int32_t at) {
+        const int32_t columns = padded_columns(task);
+        if (share.count * columns <= CHUNK_SCORES) return {share.count, columns};
+        const int32_t rows = CHUNK_SCORES / columns / F32_DATABLOCK * F32_DATABLOCK;
+        return {smaller(rows, share.count - at), columns};
     }
+
     SALS_DEVICE Floats stat(const Task& task, uint32_t offset, int32_t at) const {
         return memory_.part<float>(memory_.task_stats(task.number) + offset)[at];
     }
 
     // Rows [at, at + rows) of the share.
     SALS_DEVICE void run_chunk(const Task& task, const RowShare& share, int32_t at, const Shape& shape) {
-        const int32_t slot = chunks_ % SCORE_SLOTS;
-        const auto first = part<int32_t>(scores_at(slot) + offsetof(Scores, first));
-        const auto second = part<int32_t>(scores_at(slot) + offsetof(Scores, second));
-        load(task, share.begin + at, shape, slot);
+        const auto first = scores(offsetof(ScoresPlan, first));
+        const auto second = scores(offsetof(ScoresPlan, second));
+        load(task, share.begin + at, shape);
 
-        WaitFlag<HardEvent::MTE2_V>(UB_SCORES_FULL + slot);
+        WaitFlag<HardEvent::MTE2_V>(UB_SCORES_FULL);
         const Floats weights = join_terms(first, second, shape.size());
         if (!tiling_.static_scales) multiply_columns(weights, scales_.keys(), shape);
         mask_.apply(task, weights, at, shape.rows);
@@ -103,24 +104,22 @@ private:
         const Floats scratch = second.template ReinterpretCast<float>();
         if (!tiling_.static_scales) fold_value_scales(task, weights, scratch, at, shape);
         hand_over(task, share.begin + at, weights, scratch, shape);
-        SetFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY + slot);
-        ++chunks_;
+        SetFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY);
     }
 
     // Rows [begin, begin + rows) of the pass.
-    SALS_DEVICE void load(const Task& task, int32_t begin, const Shape& shape, int32_t slot) {
-        const auto scores = global_tensor<int32_t>(exchange_ + rings_.scores(task.number % SFAA_RING_SLOTS));
+    SALS_DEVICE void load(const Task& task, int32_t begin, const Shape& shape) {
+        const auto from = global_tensor<int32_t>(exchange_ + rings_.scores(task.number % SFAA_RING_SLOTS));
         constexpr int32_t WORD = sizeof(int32_t);
         constexpr int32_t DATABLOCK = AtlasA2::DATABLOCK_BYTES;
         const AscendC::DataCopyParams rows(shape.rows, task.columns * WORD / DATABLOCK,
                                            (TASK_TOKENS - task.columns) * WORD / DATABLOCK,
                                            (shape.columns - task.columns) * WORD / DATABLOCK);
-        WaitFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY + slot);
-        DataCopy(part<int32_t>(scores_at(slot) + offsetof(Scores, first)),
-                 scores[static_cast<uint64_t>(begin * TASK_TOKENS)], rows);
-        DataCopy(part<int32_t>(scores_at(slot) + offsetof(Scores, second)),
-                 scores[static_cast<uint64_t>((task.pass.query_rows + begin) * TASK_TOKENS)], rows);
-        SetFlag<HardEvent::MTE2_V>(UB_SCORES_FULL + slot);
+        WaitFlag<HardEvent::V_MTE2>(UB_SCORES_EMPTY);
+        DataCopy(scores(offsetof(ScoresPlan, first)), from[static_cast<uint64_t>(begin * TASK_TOKENS)], rows);
+        DataCopy(scores(offsetof(ScoresPlan, second)),
+                 from[static_cast<uint64_t>((task.pass.query_rows + begin) * TASK_TOKENS)], rows);
+        SetFlag<HardEvent::MTE2_V>(UB_SCORES_FULL);
     }
 
     // Products become 127 * 254 * exp(logit - m).
@@ -131,11 +130,11 @@ private:
         AscendC::PipeBarrier<PIPE_V>();
         Mul(maxima, maxima, memory_.factors(task.pass.number)[at], shape.rows);
         AscendC::PipeBarrier<PIPE_V>();
-        Maxs(maxima, maxima, LOWEST_MAXIMUM, shape.rows);
-        AscendC::PipeBarrier<PIPE_V>();
-        Muls(shift, maxima, -1.0F, shape.rows);
-        AscendC::PipeBarrier<PIPE_V>();
-        Adds(shift, shift, LN_FULL_SCALE, shape.rows);
+        if (mask_.is_needed()) {
+            Maxs(maxima, maxima, LOWEST_MAXIMUM, shape.rows);
+            AscendC::PipeBarrier<PIPE_V>();
+        }
+        Sub(shift, part<float>(offsetof(SoftmaxPlan, ln_full_scale)), maxima, shape.rows);
         spread_rows(memory_.lanes(0), shift, shape.rows);
         scale_and_shift_rows(x, memory_.factor_lanes(task.pass.number)[at * F32_DATABLOCK], memory_.lanes(0),
                              shape);
@@ -147,10 +146,7 @@ private:
         if (tiling_.returns_lse)
             fold_rows<Fold::SUM>(stat(task, offsetof(Stats, exp_sum), at), x, memory_.reduced(), shape);
         round_to_whole(x, shape.size());
-        const Floats sums = stat(task, offsetof(Stats, sum), at);
-        fold_rows<Fold::SUM>(sums, x, memory_.reduced(), shape);
-        AscendC::PipeBarrier<PIPE_V>();
-        Muls(sums, sums, 1.0F / SECOND_TERM, shape.rows);
+        fold_rows<Fold::SUM>(stat(task, offsetof(Stats, sum), at), x, memory_.reduced(), shape);
     }
 
     // x * value_scale, scaled by its largest value to whole numbers again; products are short of the factor.
@@ -176,13 +172,12 @@ private:
     // Rows [begin, begin + rows) of the pass.
     SALS_DEVICE void hand_over(const Task& task, int32_t begin, const Floats& x, const Floats& scratch,
                                const Shape& shape) {
-        const int32_t slot = chunks_ % WEIGHT_SLOTS;
-        const auto first = part<int8_t>(weights_at(slot) + offsetof(Weights, first));
-        const auto second = part<int8_t>(weights_at(slot) + offsetof(Weights, second));
-        WaitFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY + slot);
-        split_terms(first, second, x, scratch, memory_.narrow(), shape.size());
-        SetFlag<HardEvent::V_MTE3>(UB_WEIGHTS_FULL + slot);
-        WaitFlag<HardEvent::V_MTE3>(UB_WEIGHTS_FULL + slot);
+        const auto first = part<int8_t>(offsetof(SoftmaxPlan, first));
+        const auto second = part<int8_t>(offsetof(SoftmaxPlan, second));
+        WaitFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY);
+        split_terms(first, second, x, scratch, shape.size());
+        SetFlag<HardEvent::V_MTE3>(UB_WEIGHTS_FULL);
+        WaitFlag<HardEvent::V_MTE3>(UB_WEIGHTS_FULL);
         const auto weights = global_tensor<int8_t>(exchange_ + rings_.weights(task.number % SFAA_RING_SLOTS));
         const int32_t datablocks = round_up(task.columns, AtlasA2::DATABLOCK_BYTES);
         const AscendC::DataCopyExtParams rows(shape.rows, task.columns,
@@ -191,7 +186,7 @@ private:
         DataCopyPad(weights[static_cast<uint64_t>(begin * TASK_TOKENS)], first, rows);
         DataCopyPad(weights[static_cast<uint64_t>((task.pass.query_rows + begin) * TASK_TOKENS)], second,
                     rows);
-        SetFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY + slot);
+        SetFlag<HardEvent::MTE3_V>(UB_WEIGHTS_EMPTY);
     }
 
     const VectorMemory& memory_;
@@ -200,7 +195,6 @@ private:
     GM_ADDR exchange_;  // rings of this core group
     TokenScales scales_;
     ColumnMask mask_;
-    int32_t chunks_ = 0;  // so far
 };
 
 }  // namespace sals::sfaa

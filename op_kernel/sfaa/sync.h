@@ -36,17 +36,17 @@ static_assert(L1_WEIGHTS_FULL < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many MTE2_MT
 static_assert(L0A_QUERY_EMPTY < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many M_MTE1 events");
 
 // ---- vector cores --------------------------------------------------------------------------------------
-//   UB_SCORES_FULL     MTE2 -> V     a chunk of scores, and a task's scales, have arrived     SCORE_SLOTS
-//   UB_SCORES_EMPTY    V -> MTE2     it has become weights                                    SCORE_SLOTS
+//   UB_SCORES_FULL     MTE2 -> V     a chunk of scores, and a task's scales, have arrived     1
+//   UB_SCORES_EMPTY    V -> MTE2     it has become weights                                    1
+//   UB_PRODUCTS_FULL   MTE2 -> V     products, or a part, and channel scales have arrived     1
+//   UB_PRODUCTS_EMPTY  V -> MTE2     they have been used                                      1
 //   UB_SCALES_EMPTY    V -> MTE2     the task's per-token scales have been used               1
 //   UB_WIDE_FULL       MTE2 -> V     strided scales, one per datablock, have arrived          1
 //   UB_WIDE_EMPTY      V -> MTE2     they have been packed                                    1
-//   UB_QUERY_FULL      MTE2 -> V     query rows, or channel scales, have arrived              1
+//   UB_QUERY_FULL      MTE2 -> V     query rows, and channel scales, have arrived             1
 //   UB_QUERY_EMPTY     V -> MTE2     they have been used                                      1
-//   UB_PRODUCTS_FULL   MTE2 -> V     products, or a part to be merged, have arrived           1
-//   UB_PRODUCTS_EMPTY  V -> MTE2     they have been accumulated                               1
-//   UB_WEIGHTS_FULL    V -> MTE3     a chunk of weights is ready to be stored                 WEIGHT_SLOTS
-//   UB_WEIGHTS_EMPTY   MTE3 -> V     it has been stored                                       WEIGHT_SLOTS
+//   UB_WEIGHTS_FULL    V -> MTE3     a chunk of weights is ready to be stored                 1
+//   UB_WEIGHTS_EMPTY   MTE3 -> V     it has been stored                                       1
 //   UB_TERMS_FULL      V -> MTE3     terms of query rows are ready to be stored               1
 //   UB_TERMS_EMPTY     MTE3 -> V     they have been stored                                    1
 //   UB_OUT_FULL        V -> MTE3     results are ready to be stored                           1
@@ -54,19 +54,19 @@ static_assert(L0A_QUERY_EMPTY < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many M_MTE1 
 //   UB_FILLED          V -> S        the scalar unit may write what the vector unit filled    1
 inline constexpr int32_t UB_SCORES_FULL = 0;
 inline constexpr int32_t UB_SCORES_EMPTY = 0;
-inline constexpr int32_t UB_QUERY_FULL = UB_SCORES_FULL + SCORE_SLOTS;
-inline constexpr int32_t UB_QUERY_EMPTY = UB_SCORES_EMPTY + SCORE_SLOTS;
-inline constexpr int32_t UB_PRODUCTS_FULL = UB_QUERY_FULL + 1;
-inline constexpr int32_t UB_PRODUCTS_EMPTY = UB_QUERY_EMPTY + 1;
-inline constexpr int32_t UB_WIDE_FULL = UB_PRODUCTS_FULL + 1;
-inline constexpr int32_t UB_WIDE_EMPTY = UB_PRODUCTS_EMPTY + 1;
-inline constexpr int32_t UB_SCALES_EMPTY = UB_WIDE_EMPTY + 1;
+inline constexpr int32_t UB_PRODUCTS_FULL = 1;
+inline constexpr int32_t UB_PRODUCTS_EMPTY = 1;
+inline constexpr int32_t UB_QUERY_FULL = 2;
+inline constexpr int32_t UB_QUERY_EMPTY = 2;
+inline constexpr int32_t UB_WIDE_FULL = 3;
+inline constexpr int32_t UB_WIDE_EMPTY = 3;
+inline constexpr int32_t UB_SCALES_EMPTY = 4;
 inline constexpr int32_t UB_WEIGHTS_FULL = 0;
 inline constexpr int32_t UB_WEIGHTS_EMPTY = 0;
-inline constexpr int32_t UB_TERMS_FULL = UB_WEIGHTS_FULL + WEIGHT_SLOTS;
-inline constexpr int32_t UB_TERMS_EMPTY = UB_WEIGHTS_EMPTY + WEIGHT_SLOTS;
-inline constexpr int32_t UB_OUT_FULL = UB_TERMS_FULL + 1;
-inline constexpr int32_t UB_OUT_EMPTY = UB_TERMS_EMPTY + 1;
+inline constexpr int32_t UB_TERMS_FULL = 1;
+inline constexpr int32_t UB_TERMS_EMPTY = 1;
+inline constexpr int32_t UB_OUT_FULL = 2;
+inline constexpr int32_t UB_OUT_EMPTY = 2;
 inline constexpr int32_t UB_FILLED = 0;
 static_assert(UB_WIDE_FULL < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many MTE2_V events");
 static_assert(UB_SCALES_EMPTY < AtlasA2::EVENTS_PER_PIPE_PAIR, "too many V_MTE2 events");

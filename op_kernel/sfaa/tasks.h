@@ -57,8 +57,9 @@ private:
         for (;;) {
             if (slot_ >= end_ && !next_pass()) return false;
             while (slot_ < end_) {
-                task.slots = {slot_, smaller(slot_ + sfaa_task_tokens(tiling_.head_dim), end_)};
+                task.slots = next_slots();
                 slot_ = task.slots.end;
+                list_.preload(pass_.row, next_slots());
                 measure(task);
                 if (task.columns > 0) return number(task);
             }
@@ -68,6 +69,10 @@ private:
                 return number(task);
             }
         }
+    }
+
+    SALS_DEVICE Slots next_slots() const {
+        return {slot_, smaller(slot_ + sfaa_task_tokens(tiling_.head_dim), end_)};
     }
 
     SALS_DEVICE void measure(Task& task) const {
@@ -105,6 +110,7 @@ private:
         pass_end_ += pass_.query_rows;
         slot_ = piece_.begin;
         end_ = piece_.end;
+        list_.preload(pass_.row, next_slots());
         is_fresh_ = true;
         return true;
     }

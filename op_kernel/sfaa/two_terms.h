@@ -19,21 +19,23 @@ SALS_DEVICE void round_to_whole(const Floats& x, int32_t count) {
     Cast(x, x, AscendC::RoundMode::CAST_RINT, static_cast<uint32_t>(count));
 }
 
-// Splits whole numbers x up to 127 * 254: |x - 254 * first| is at most 127. x and scratch are used up.
+// Splits whole numbers x up to 127 * 254: |x - 254 * first| is at most 127. x and scratch are used up: there
+// is no way from fp32 to int8 but through fp16, to which they narrow in place.
 SALS_DEVICE void split_terms(const Codes& first, const Codes& second, const Floats& x, const Floats& scratch,
-                             const AscendC::LocalTensor<half>& narrow, int32_t count) {
+                             int32_t count) {
     const uint32_t n = static_cast<uint32_t>(count);
-    const auto narrow_second = scratch.template ReinterpretCast<half>();
+    const auto narrow_first = scratch.template ReinterpretCast<half>();
+    const auto narrow_second = x.template ReinterpretCast<half>();
     AscendC::PipeBarrier<PIPE_V>();
     Muls(scratch, x, 1.0F / SECOND_TERM, count);
     round_to_whole(scratch, count);
     AscendC::PipeBarrier<PIPE_V>();
     Axpy(x, scratch, -SECOND_TERM, count);
-    Cast(narrow, scratch, AscendC::RoundMode::CAST_NONE, n);
     AscendC::PipeBarrier<PIPE_V>();
-    Cast(first, narrow, AscendC::RoundMode::CAST_NONE, n);
+    Cast(narrow_first, scratch, AscendC::RoundMode::CAST_NONE, n);
     Cast(narrow_second, x, AscendC::RoundMode::CAST_NONE, n);
     AscendC::PipeBarrier<PIPE_V>();
+    Cast(first, narrow_first, AscendC::RoundMode::CAST_NONE, n);
     Cast(second, narrow_second, AscendC::RoundMode::CAST_NONE, n);
 }
 

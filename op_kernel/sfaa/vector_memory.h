@@ -38,7 +38,6 @@ public:
         return part<float>(offsetof(UbPlan, lanes) + i * sizeof(PerRowLanes));
     }
     SALS_DEVICE Floats reduced() const { return part<float>(offsetof(UbPlan, reduced)); }
-    SALS_DEVICE AscendC::LocalTensor<half> narrow() const { return part<half>(offsetof(UbPlan, narrow)); }
 
     // Of a pass: logit = factor * product.
     SALS_DEVICE Floats factors(int32_t pass) const {
