@@ -6,6 +6,7 @@ Importing ``sals`` registers ``torch.ops.sals.*`` and touches no device. The doc
 """
 
 import importlib
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,10 @@ def _load_operators() -> None:
             f"got {torch.__version__}. Install torch=={TORCH_VERSION}, or build sals again."
         )
     torch.ops.load_library(str(library))
+    npu_library = library.with_name("_npu.so")
+    if npu_library.exists() and importlib.util.find_spec("torch_npu") is not None:
+        importlib.import_module("torch_npu")
+        torch.ops.load_library(str(npu_library))
 
 
 def __getattr__(name: str) -> Any:
