@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_a_missing_flag_is_a_race_in_any_order(copy, seed):
     result = run_copy(copy, numbers(), simulator.output(y), "copy_unsynchronised", seed=seed)
     assert {finding.check for finding in result.findings} >= {"racecheck"}
     for finding in result.of_check("racecheck"):
-        assert finding.file.endswith("copy.cpp") and {finding.line, finding.other_line} == {21, 26}
+        assert finding.file.endswith("copy.cpp") and {finding.line, finding.other_line} == {23, 28}
         assert "MTE2" in finding.text and "MTE3" in finding.text
     assert str(result).splitlines()[-1].split()[0] == str(len(result.findings))
 
@@ -134,6 +135,30 @@ def test_kinds_of_cores(copy, kind, names):
     assert [core.name for core in result.counters.cores] == names
 
 
+@pytest.mark.sanitize
+def test_several_threads_launch_at_once(copy):
+    def launch(seed):
+        x, y = numbers(), np.zeros(CORES * TILE, np.int32)
+        return not run_copy(copy, x, simulator.output(y), seed=seed).findings and np.array_equal(x, y)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(launch, range(40)))
+
+
+@pytest.mark.parametrize("entry", ("throws_its_own", "throws_a_number"))
+def test_an_exception_of_the_kernel_outlives_its_library(kernel_library, entry):
+    with pytest.raises(RuntimeError, match="the kernel threw"):
+        simulator.launch(kernel_library("copy"), entry, {"x": None}, cores=2)
+
+
+def test_a_launch_after_a_deadlock_is_a_new_one(kernel_library, copy, run_clean):
+    for _ in range(2):
+        result = simulator.launch(kernel_library("copy"), "waits_for_ever", {"x": None}, cores=2)
+        assert [finding.check for finding in result.findings] == ["synccheck"]
+        y = simulator.output(np.zeros(CORES * TILE, np.int32))
+        run_clean(copy, "copy_synchronised", {"x": numbers(), "y": y}, cores=CORES, kind="vector")
+
+
 def test_a_library_that_is_not_there(tmp_path):
     with pytest.raises(RuntimeError, match="cannot load the kernel library: .*none.so"):
         simulator.launch(tmp_path / "none.so", "entry", {"x": None})
@@ -179,6 +204,9 @@ def test_the_number_of_arguments_is_limited(copy, count):
         ({"kind": "scalar"}, "kind must be one of mix, cube, vector, got 'scalar'"),
         ({"cores": 0}, r"cores must be in \[1, 128\], got 0"),
         ({"seed": -1}, "seed must not be negative, got -1"),
+        ({"clock_ghz": 0.0}, "clock_ghz must be positive and finite, got 0.0"),
+        ({"clock_ghz": float("nan")}, "clock_ghz must be positive and finite, got nan"),
+        ({"max_findings": 0}, "max_findings must be at least 1, got 0"),
     ],
 )
 def test_options_that_are_refused(copy, options, message):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,10 @@ def launch(
         raise ValueError(f"sals: cores must be in [1, {MAX_SIMULATED_CORES}], got {cores}")
     if seed < 0:
         raise ValueError(f"sals: seed must not be negative, got {seed}")
+    if not 0 < clock_ghz < math.inf:
+        raise ValueError(f"sals: clock_ghz must be positive and finite, got {clock_ghz}")
+    if max_findings < 1:
+        raise ValueError(f"sals: max_findings must be at least 1, got {max_findings}")
     options = _sim.LaunchOptions()
     options.cores = cores
     options.cube_cores, options.vectors_per_cube = KINDS[kind]

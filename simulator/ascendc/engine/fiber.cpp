@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -47,8 +49,12 @@ void Fiber::run() {
     SALS_FINISH_SWITCH(fake_stack_inside_, &outside_bottom_, &outside_size_);
     try {
         body_();
+    } catch (const std::exception& error) {
+        // Only the text: the type is the kernel's, whose library may be gone when somebody catches this.
+        error_ =
+            std::make_exception_ptr(std::runtime_error(std::string("the kernel threw: ") + error.what()));
     } catch (...) {
-        error_ = std::current_exception();
+        error_ = std::make_exception_ptr(std::runtime_error("the kernel threw something unknown"));
     }
     finished_ = true;
     SALS_START_SWITCH(nullptr, outside_bottom_, outside_size_);

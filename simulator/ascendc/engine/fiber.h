@@ -17,7 +17,7 @@ public:
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
 
-    void resume();  // run the body until it pauses or ends, rethrow what it threw; call from outside
+    void resume();  // run the body until it pauses or ends; throws if it threw; call from outside
     void pause();   // go back to resume(); call from inside
     bool finished() const { return finished_; }
 

@@ -10,7 +10,7 @@
 
 namespace sals::sim {
 
-static SimCore* current_core = nullptr;
+static thread_local SimCore* current_core = nullptr;  // several threads may launch at once
 
 Core& Core::current() { return *current_core; }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // copy.cpp - the smallest kernels: each vector core copies its share, with and without the flags it needs.
+#include <exception>
+
 #include "kernel_operator.h"
 
 using namespace AscendC;
@@ -33,3 +35,14 @@ extern "C" __global__ __aicore__ void copy_synchronised(GM_ADDR x, GM_ADDR y) { 
 extern "C" __global__ __aicore__ void copy_unsynchronised(GM_ADDR x, GM_ADDR y) { copy_tile<false>(x, y); }
 
 extern "C" __global__ __aicore__ void nothing(GM_ADDR x) {}
+
+extern "C" __global__ __aicore__ void waits_for_ever(GM_ADDR x) { CrossCoreWaitFlag(0); }
+
+extern "C" __global__ __aicore__ void throws_its_own(GM_ADDR x) {
+    struct Error : std::exception {
+        const char* what() const noexcept override { return "its own"; }
+    };
+    throw Error();
+}
+
+extern "C" __global__ __aicore__ void throws_a_number(GM_ADDR x) { throw 1; }
