@@ -23,6 +23,7 @@ FAULTS = {
     "no_l0c_reuse": ("racecheck", "FIX_M"),
     "no_mmad_barrier": ("racecheck", "PipeBarrier<PIPE_M>"),
     "unit_flag_twice": ("synccheck", "an L0C tile (unitFlag)"),
+    "unit_flag_left": ("synccheck", "stays full for the next kernel"),
 }
 
 

@@ -233,7 +233,6 @@ uint8_t* SimCore::gm_taint(uint64_t address, uint64_t bytes) {
 
 // ---- unitFlag: every 512 bytes of L0C are handed from the cube to the FIX pipe and back -------------------
 
-static constexpr uint8_t TILE_EMPTY = 0, TILE_IN_USE = 1, TILE_FULL = 2;
 static constexpr uint8_t UNIT_HAND_OVER = 3;
 
 template <class F>
@@ -269,6 +268,7 @@ void SimCore::unit_pass(const Instruction& instruction, const Item& item, Pipe p
     for_unit_tiles(instruction, [&](uint64_t tile) {
         UnitTile& t = unit_tiles_[tile];
         t.clock = known;
+        t.where = item.where;
         if (produces) {
             t.state = hands_over ? TILE_FULL : TILE_IN_USE;
         } else if (hands_over) {

@@ -164,6 +164,12 @@ void SimCore::end_of_kernel() {
             }
         }
     }
+    for (const UnitTile& tile : unit_tiles_) {
+        if (tile.state != TILE_FULL) continue;
+        report(Check::SYNCCHECK, tile.where,
+               "a tile of L0C that unitFlag hands over is never taken: it stays full for the next kernel. "
+               "Add the Fixpipe with unitFlag 3.");
+    }
     for (int id = 0; id < NUM_CROSS_CORE_IDS; ++id) {
         if (messages_[id].empty()) continue;
         report(Check::SYNCCHECK, messages_[id].front().where,

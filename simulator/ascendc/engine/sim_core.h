@@ -22,7 +22,8 @@ std::string event_name(Pipe src, Pipe dst, int id);  // "MTE2_V(3)"
 
 inline constexpr int NUM_EVENT_IDS = 8;
 inline constexpr int NUM_CROSS_CORE_IDS = 16;
-inline constexpr size_t MAX_CROSS_CORE_SETS = 15;  // of one flag, not waited for
+inline constexpr size_t MAX_CROSS_CORE_SETS = 15;                         // of one flag, not waited for
+inline constexpr uint8_t TILE_EMPTY = 0, TILE_IN_USE = 1, TILE_FULL = 2;  // L0C under unitFlag
 
 struct EventFlag {
     bool set = false;
@@ -156,9 +157,10 @@ private:
     int cross_core_mode_[NUM_CROSS_CORE_IDS];
     Shadow shadows_[NUM_LOCAL_MEMS];
     std::vector<std::shared_ptr<const Snapshot>> snapshots_;
-    struct UnitTile {       // 512 bytes of L0C under unitFlag
-        uint8_t state = 0;  // 0 empty, 1 being accumulated, 2 full
+    struct UnitTile {  // 512 bytes of L0C under unitFlag
+        uint8_t state = TILE_EMPTY;
         Clock clock;
+        Where where;  // of the instruction that left it so
     };
     std::vector<UnitTile> unit_tiles_;
     DataCache cache_;

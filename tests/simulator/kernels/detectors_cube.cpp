@@ -25,6 +25,7 @@ enum class Fault {
     NO_MMAD_BARRIER,  // accumulation on a tile that is too small to be ordered by itself
     UNIT_FLAG,        // none: unitFlag instead of the flags between Mmad and Fixpipe
     UNIT_FLAG_TWICE,  // Fixpipe takes a tile that no Mmad has handed over
+    UNIT_FLAG_LEFT,   // the last Fixpipe does not give the tile back
 };
 
 template <Fault fault>
@@ -99,7 +100,7 @@ public:
 
 private:
     static constexpr bool uses_flags() {
-        return fault != Fault::UNIT_FLAG && fault != Fault::UNIT_FLAG_TWICE;
+        return fault != Fault::UNIT_FLAG && fault != Fault::UNIT_FLAG_TWICE && fault != Fault::UNIT_FLAG_LEFT;
     }
 
     // The product twice over, by accumulation.
@@ -144,7 +145,8 @@ private:
         fixpipe.mSize = SIDE;
         fixpipe.srcStride = SIDE;
         fixpipe.dstStride = SIDE;
-        fixpipe.unitFlag = uses_flags() ? 0 : 3;
+        const bool keeps = fault == Fault::UNIT_FLAG_LEFT && t + 1 == TILES;
+        fixpipe.unitFlag = uses_flags() ? 0 : keeps ? 2 : 3;
         Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(ws_[t % SLOTS * PRODUCT], l0c, fixpipe);
         if constexpr (fault == Fault::UNIT_FLAG_TWICE) {
             Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(ws_[t % SLOTS * PRODUCT], l0c, fixpipe);
@@ -181,3 +183,4 @@ PRODUCTS(no_l0c_reuse, NO_L0C_REUSE)
 PRODUCTS(no_mmad_barrier, NO_MMAD_BARRIER)
 PRODUCTS(unit_flag, UNIT_FLAG)
 PRODUCTS(unit_flag_twice, UNIT_FLAG_TWICE)
+PRODUCTS(unit_flag_left, UNIT_FLAG_LEFT)
