@@ -23,7 +23,7 @@ BATCHES = (1, 84)
 LONG_TOKENS = 64_000_000  # above, only with --long
 SELECTED = (4096, 8192, 65_536)  # candidates of the comparison of policies
 SELECTION_FILES = (
-    "select_", "find_threshold", "sorted_sample", "sort_records", "score_row", "write_row",
+    "select_", "find_threshold", "bracket_search", "pack_scores", "sorted_sample", "sort_records", "score_row", "write_row",
 )  # fmt: skip
 
 
@@ -66,7 +66,9 @@ def selection_cycles(candidates: int, order: str) -> float:
     selects = np.array([Path(file).name.startswith(SELECTION_FILES) for file in trace.files])
     shared = np.array([Path(file).name == "vector_ops.h" for file in trace.files])
     vector = trace.pipe == trace.pipes.index("V")
-    mine = vector & (selects | shared)[trace.file]
+    reduces = np.array([Path(file).name == "block_lse.h" for file in trace.files])
+    scored = trace.end[vector & reduces[trace.file]].max()  # before: what a launch prepares once for all rows
+    mine = vector & (selects | shared)[trace.file] & (trace.begin >= scored)
     return float((trace.end - trace.begin)[mine].sum())
 
 

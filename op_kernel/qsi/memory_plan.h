@@ -23,9 +23,10 @@ inline constexpr int32_t WIDE_TOKENS = 256;  // strided scales fetched at a time
 
 inline constexpr int32_t CHUNK = 4096;            // scores of a row that the selection holds at a time
 inline constexpr int32_t MASK_BYTES = CHUNK / 8;  // one bit per score
-inline constexpr int32_t SAMPLE = 256;
-inline constexpr int32_t SORT_LIMIT = 512;  // scores that are sorted rather than narrowed further
-inline constexpr int32_t SORT_WIDTH = 32;   // that one Sort32 puts in order
+inline constexpr int32_t LIST_SAMPLE = 128;       // of scores in UB
+inline constexpr int32_t ROW_SAMPLE = 512;        // of a row that does not fit
+inline constexpr int32_t SORT_LIMIT = 256;        // scores that are sorted rather than narrowed further
+inline constexpr int32_t SORT_WIDTH = 32;         // that one Sort32 puts in order
 inline constexpr int32_t MERGE_WAYS = 4;
 inline constexpr int32_t LADDER = QSI_SORTED_BLOCKS;
 inline constexpr int32_t RECORD_WORDS = 2;  // score and index of a sorted element
@@ -67,9 +68,10 @@ struct ReducePlan {
 
 struct ThresholdPlan {
     float kept[CHUNK];     // what is left between the bounds
-    float scratch[CHUNK];  // halfway between two masks; then the ids of a chunk
-    float sample[SORT_LIMIT];
-    float records[2][SORT_LIMIT * RECORD_WORDS];
+    float scratch[CHUNK];  // halfway between two masks
+    float masses[CHUNK];   // of coverage mode
+    float sample[ROW_SAMPLE];
+    float records[2][ROW_SAMPLE * RECORD_WORDS];
     uint8_t mask[MASK_BYTES];
     uint8_t tie_mask[MASK_BYTES];
     uint8_t early_mask[MASK_BYTES];  // ids up to the last tie that is kept

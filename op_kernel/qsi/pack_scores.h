@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack_scores.h - the scores of a list or a row that pass a bound, packed; and counted.
+// pack_scores.h - the scores of a list that pass a bound, packed; and counted.
 #pragma once
-#include "qsi/sorted_sample.h"
+#include "common/vector_ops.h"
+#include "qsi/memory_plan.h"
+#include "qsi/score_key.h"
+#include "qsi/sync.h"
 
 namespace sals::qsi {
 
-struct RowCount {
-    int32_t high;    // scores at or above the lower bound
-    int32_t inside;  // of those, at or below the upper bound
-    int32_t length;  // of the list of them, gaps included
-    bool is_whole;   // the list holds all that are inside, rather than those of the last chunks
+// Of some scores.
+struct Amount {
+    int32_t count;
+    int64_t weight;
 };
+
+SALS_DEVICE Amount operator+(const Amount& a, const Amount& b) {
+    return {a.count + b.count, a.weight + b.weight};
+}
+SALS_DEVICE Amount operator-(const Amount& a, const Amount& b) {
+    return {a.count - b.count, a.weight - b.weight};
+}
 
 class PackScores {
 public:
@@ -41,27 +50,6 @@ public:
                                  int32_t count) const {
         compare(mask(), x, score_of_key(key), mode, count);
         return gather(scratch(), x, mask(), count, UB_RESULT);
-    }
-
-    // Counts a whole row against a bracket, and lists in kept() what is inside. The list continues at whole
-    // datablocks, with -inf in the gaps.
-    SALS_DEVICE RowCount pack_row(ScoreRow& row, const Bracket& bracket) const {
-        RowCount counts = {0, 0, 0, true};
-        for (row.rewind(); row.has_chunk(); row.release()) {
-            const auto x = row.take();
-            const int32_t high = pack(scratch(), x, bracket.lowest, AscendC::CMPMODE::GE, row.count());
-            counts.high += high;
-            if (high == 0) continue;
-            if (counts.length + high > CHUNK) {
-                counts.is_whole = false;
-                counts.length = 0;
-            }
-            const auto list = kept()[counts.length];
-            const int32_t inside = pack(list, scratch(), bracket.highest, AscendC::CMPMODE::LE, high);
-            counts.inside += inside;
-            counts.length = round_up(counts.length + inside, DATABLOCK_LANES);
-        }
-        return counts;
     }
 
 private:

@@ -22,14 +22,14 @@ public:
         const Cut cut = find_.find(row, k);
         int32_t ties = cut.ties;
         const auto mode = ties == ALL_TIES ? AscendC::CMPMODE::GE : AscendC::CMPMODE::GT;
-        const auto ids = part<int32_t>(offsetof(ThresholdPlan, scratch));
         for (row.rewind(); row.has_chunk(); row.release()) {
             const auto x = row.take();
             compare(mask(), x, cut.threshold, mode, row.count());
             if (ties != ALL_TIES && ties > 0) ties -= add_ties(x, cut.threshold, row.count(), ties);
-            Adds(ids, writer_.ramp(), first + row.begin(), row.count());
-            const auto out = writer_.acquire();
-            writer_.append(gather(out, ids, mask(), row.count(), UB_RESULT));
+            const auto ids = writer_.acquire();
+            const int32_t count = gather(ids, writer_.ramp(), mask(), row.count(), UB_RESULT);
+            if (count > 0) Adds(ids, ids, first + row.begin(), count);
+            writer_.append(count);
         }
     }
 

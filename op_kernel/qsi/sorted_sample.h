@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sorted_sample.h - a few scores of many, sorted; and the bracket that they suggest for a score of a given
-// rank. A sample is SAMPLE scores: 32 datablocks at equal distances.
+// rank. A sample consists of datablocks at equal distances.
 #pragma once
 #include "qsi/score_key.h"
 #include "qsi/score_row.h"
@@ -16,45 +16,45 @@ struct Bracket {
     SALS_DEVICE bool is_one() const { return lowest == highest; }
     // Not empty, and less than the whole, unless it is one score.
     SALS_DEVICE Bracket upper_half() const { return {lowest + (highest - lowest + 1) / 2, highest}; }
-    SALS_DEVICE uint32_t clamp(uint32_t key) const {
-        return key < lowest ? lowest : key > highest ? highest : key;
-    }
 };
 
 class SortedSample {
 public:
-    // ramp: defined words, at least SORT_LIMIT, as indices of records that nobody reads.
+    // ramp: defined words, at least ROW_SAMPLE, as indices of records that nobody reads.
     SALS_DEVICE SortedSample(const AscendC::LocalTensor<uint8_t>& ub,
                              const AscendC::LocalTensor<int32_t>& ramp)
         : ub_(ub), indices_(ramp.ReinterpretCast<uint32_t>()) {}
 
-    // Of a list of more than SORT_LIMIT scores, at most a chunk. Only the end of the list may still be on its
-    // way.
+    // LIST_SAMPLE of a list of more than SORT_LIMIT scores, at most a chunk.
     SALS_DEVICE void draw_from_list(const AscendC::LocalTensor<float>& list, int32_t count) {
-        const uint8_t stride = count / SAMPLE;  // in datablocks: 32 of them in count / 8
+        // In datablocks: 16 of them in count / 8, as far as 8 bits reach over a repeat.
+        const uint8_t stride = smaller<int32_t>(count / LIST_SAMPLE, UINT8_MAX / DATABLOCKS);
         const AscendC::UnaryRepeatParams spread(1, stride, DATABLOCKS, DATABLOCKS * stride);
-        Adds(scores(), list, 0.0F, LANES, SAMPLE / LANES, spread);
-        sort(SAMPLE);
+        AscendC::PipeBarrier<PIPE_V>();
+        Adds(scores(), list, 0.0F, LANES, LIST_SAMPLE / LANES, spread);
+        sort(LIST_SAMPLE);
     }
 
-    // Of a row of more than SORT_LIMIT scores. The vector unit has finished with the buffer when its scores
-    // last left.
+    // ROW_SAMPLE of a row of more scores. The vector unit has finished with the buffer when its scores last
+    // left.
     SALS_DEVICE void draw_from_row(const ScoreRow& row) {
-        const AscendC::DataCopyParams spread(SAMPLE / DATABLOCK_LANES, 1, row.size() / SAMPLE - 1, 0);
+        const AscendC::DataCopyParams spread(ROW_SAMPLE / DATABLOCK_LANES, 1, row.size() / ROW_SAMPLE - 1, 0);
         DataCopy(scores(), row.scores(), spread);
         AscendC::SetFlag<AscendC::HardEvent::MTE2_V>(UB_SAMPLE_FULL);
         AscendC::WaitFlag<AscendC::HardEvent::MTE2_V>(UB_SAMPLE_FULL);
-        sort(SAMPLE);
+        sort(ROW_SAMPLE);
     }
 
     // Not a sample but all of a list of at most SORT_LIMIT scores.
     SALS_DEVICE void sort_list(const AscendC::LocalTensor<float>& list, int32_t count) {
-        const int32_t width = count <= SAMPLE ? SAMPLE : SORT_LIMIT;
+        const int32_t width = count <= RUN ? RUN : SORT_LIMIT;
         fill(scores(), -__builtin_inff(), width);
         AscendC::PipeBarrier<PIPE_V>();
         Adds(scores(), list, 0.0F, count);
         sort(width);
     }
+
+    SALS_DEVICE int32_t size() const { return size_; }  // scores that are sorted
 
     // Key of the i-th highest, from 0.
     SALS_DEVICE uint32_t key(int32_t i) const { return order_key(records(0).GetValue(i * RECORD_WORDS)); }
@@ -64,21 +64,50 @@ public:
         pick_halves(dst, records(0), FIRST_OF_TWO, count);
     }
 
-    // Where the score should be that has rank `rank`, from 1, among `population` sampled ones, all in
-    // `outer`.
-    SALS_DEVICE Bracket around(int32_t rank, int32_t population, const Bracket& outer) const {
-        const int32_t middle = static_cast<int32_t>(int64_t{rank} * SAMPLE / population);
-        const int32_t low = middle + MARGIN;
-        const int32_t high = middle - MARGIN;
-        return {low < SAMPLE ? outer.clamp(key(low)) : outer.lowest,
-                high >= 0 ? outer.clamp(key(high)) : outer.highest};
+    // Takes account of a bracket: only members inside it count from here on.
+    SALS_DEVICE void restrict_to(const Bracket& bracket) {
+        begin_ = key(0) <= bracket.highest ? 0 : first_below(bracket.highest + 1);
+        end_ = key(size_ - 1) >= bracket.lowest ? size_ : first_below(bracket.lowest);
+    }
+    // Members that count.
+    SALS_DEVICE int32_t begin() const { return begin_; }
+    SALS_DEVICE int32_t end() const { return end_; }
+
+    // Where the score should be that has rank `rank`, from 1, among `population` scores of the bracket.
+    SALS_DEVICE Bracket around(int64_t rank, int64_t population, const Bracket& bracket) const {
+        const int32_t middle = begin_ + static_cast<int32_t>(rank * (end_ - begin_) / population);
+        const int32_t margin = margin_of(rank, population);
+        const int32_t low = middle + margin;
+        const int32_t high = middle - margin;
+        return {low < end_ ? key(low) : bracket.lowest, high >= begin_ ? key(high) : bracket.highest};
     }
 
 private:
-    // About 3 standard deviations of the rank that, in a sample of 256, a score has that is kept with
-    // probability 1/4.
-    static constexpr int32_t MARGIN = 20;
-    static constexpr int32_t SECOND_RUN = SORT_WIDTH * MERGE_WAYS;  // length after the first merge
+    static constexpr int32_t RUN = SORT_WIDTH * MERGE_WAYS;  // length after the first merge
+
+    // The first member below a key.
+    SALS_DEVICE int32_t first_below(uint32_t bound) const {
+        int32_t begin = 0;
+        int32_t end = size_;
+        while (begin < end) {
+            const int32_t middle = begin + (end - begin) / 2;
+            if (key(middle) >= bound) {
+                begin = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        return begin;
+    }
+
+    // 2.5 standard deviations of the place that a score of a given rank has in the sample.
+    SALS_DEVICE int32_t margin_of(int64_t rank, int64_t population) const {
+        const int64_t variance =
+            25 * (end_ - begin_) * rank / population * (population - rank) / population / 4;
+        int32_t margin = 1;
+        while (margin * margin < variance) ++margin;
+        return margin;
+    }
 
     SALS_DEVICE AscendC::LocalTensor<float> part(uint32_t offset) const {
         return view<float>(ub_, offsetof(UbPlan, select) + offsetof(SelectPlan, threshold) + offset);
@@ -88,19 +117,24 @@ private:
         return part(offsetof(ThresholdPlan, records) + which * sizeof(ThresholdPlan::records[0]));
     }
 
+    // Into records(0). The width is one, two or four runs.
     SALS_DEVICE void sort(int32_t width) {
-        sort_runs(records(0), scores(), indices_, width);
-        merge_runs(records(1), records(0), SORT_WIDTH, width / SECOND_RUN);
-        if (width == SAMPLE) {
-            merge_two(records(0), records(1), SECOND_RUN, records(1)[SECOND_RUN * RECORD_WORDS], SECOND_RUN);
-        } else {
-            merge_runs(records(0), records(1), SECOND_RUN, 1);
-        }
+        const bool is_run = width == RUN;
+        const auto longer = records(is_run ? 0 : 1);
+        size_ = width;
+        begin_ = 0;
+        end_ = width;
+        sort_runs(records(is_run ? 1 : 0), scores(), indices_, width);
+        merge_runs(longer, records(is_run ? 1 : 0), SORT_WIDTH, width / RUN);
+        if (width == 2 * RUN) merge_two(records(0), longer, RUN, longer[RUN * RECORD_WORDS], RUN);
+        if (width == 4 * RUN) merge_runs(records(0), longer, RUN, 1);
         finish_vector(UB_RESULT);
     }
 
     AscendC::LocalTensor<uint8_t> ub_;
     AscendC::LocalTensor<uint32_t> indices_;
+    int32_t size_ = 0;
+    int32_t begin_ = 0, end_ = 0;
 };
 
 }  // namespace sals::qsi
