@@ -23,8 +23,8 @@ BATCHES = (1, 84)
 LONG_TOKENS = 64_000_000  # above, only with --long
 SELECTED = (4096, 8192, 65_536)  # candidates of the comparison of policies
 SELECTION_FILES = (
-    "select_", "find_threshold", "bracket_search", "pack_scores", "sorted_sample", "sort_records", "score_row",
-    "write_row",
+    "select_", "find_threshold", "bracket_search", "pack_scores", "sorted_sample", "sort_records",
+    "score_row", "write_row",
 )  # fmt: skip
 
 
