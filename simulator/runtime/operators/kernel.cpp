@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "acl/runtime.h"
-#include "engine/memory.h"
+#include "opapi/two_phase.h"
 #include "sim/kernel_library.h"
 
 namespace sals::npu {
@@ -77,9 +77,16 @@ sim::LaunchResult KernelLaunch::launch(const std::vector<uint8_t*>& arguments,
     const std::lock_guard<std::mutex> lock(chip);
     sim::LaunchOptions options;
     options.cores = core_count();
+    options.cube_cores = kind_ == CoreKind::MIX;
     options.batch_schedule = batch_schedule_;
     void* entry = library_of(name_).entry("sals_" + name_);
     return sim::launch([&] { simpy::call_entry(entry, arguments); }, regions, options);
+}
+
+int finish(const char* name, const KernelLaunch& kernel, uint64_t* workspace_bytes,
+           aclOpExecutor** executor) {
+    const auto run = [kernel](uint8_t* workspace) { return kernel.run(workspace); };
+    return first_phase({name, kernel.workspace_bytes(), run}, workspace_bytes, executor);
 }
 
 }  // namespace sals::npu

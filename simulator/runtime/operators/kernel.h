@@ -10,10 +10,12 @@
 
 namespace sals::npu {
 
+enum class CoreKind { MIX, VECTOR };  // cube cores with their vector cores, or vector cores only
+
 class KernelLaunch {
 public:
-    // The entry `sals_<name>` of `_kernel_<name>.so` in the folder above this library's.
-    explicit KernelLaunch(std::string name) : name_(std::move(name)) {}
+    // The entry `sals_<name>` of `_kernel_<name>.so` in the folder of libsals_sim.so.
+    KernelLaunch(std::string name, CoreKind kind) : name_(std::move(name)), kind_(kind) {}
 
     // In the order of the entry's parameters; a null tensor is a null pointer.
     void input(const char* name, const aclTensor* tensor);
@@ -24,8 +26,9 @@ public:
     void tiling(const Tiling& tiling) {
         const auto* first = reinterpret_cast<const uint8_t*>(&tiling);
         tiling_.assign(first, first + sizeof(tiling));
-        batch_schedule_ = tiling.uses_sync_all != 0;
     }
+
+    void batch_schedule(bool needed) { batch_schedule_ = needed; }
 
     uint64_t workspace_bytes() const { return workspace_bytes_; }
     // A finding of the simulator is a failure, as an exception of a core is.
@@ -37,11 +40,15 @@ private:
                              const std::vector<sim::GmRegion>& regions) const;
 
     std::string name_;
+    CoreKind kind_;
     std::vector<uint8_t*> arguments_;
     std::vector<sim::GmRegion> regions_;
     uint64_t workspace_bytes_ = 0;
     std::vector<uint8_t> tiling_;
     bool batch_schedule_ = false;
 };
+
+// Ends the first phase of an operator that is one kernel.
+int finish(const char* name, const KernelLaunch& kernel, uint64_t* workspace_bytes, aclOpExecutor** executor);
 
 }  // namespace sals::npu

@@ -42,7 +42,7 @@ extern "C" int aclnnSalsQsiGetWorkspaceSize(
     if (!check.ok()) return npu::refuse(check.status());
 
     const QsiTiling tiling = make_qsi_tiling(problem, npu::core_count());
-    npu::KernelLaunch kernel("qsi");
+    npu::KernelLaunch kernel("qsi", npu::CoreKind::MIX);
     kernel.input("query", query);
     kernel.input("query_scale", query_scale);
     kernel.input("key_cache", key_cache);
@@ -56,9 +56,8 @@ extern "C" int aclnnSalsQsiGetWorkspaceSize(
     kernel.output("selected_lens", selected_lens);
     kernel.workspace(static_cast<uint64_t>(qsi_workspace_bytes(tiling)));
     kernel.tiling(tiling);
-    const uint64_t bytes = kernel.workspace_bytes();
-    return npu::first_phase({NAME, bytes, [kernel](uint8_t* memory) { return kernel.run(memory); }},
-                            workspace_bytes, executor);
+    kernel.batch_schedule(tiling.uses_sync_all != 0);
+    return npu::finish(NAME, kernel, workspace_bytes, executor);
 }
 
 SALS_SECOND_PHASE(aclnnSalsQsi)

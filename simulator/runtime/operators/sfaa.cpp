@@ -44,7 +44,7 @@ extern "C" int aclnnSalsSfaaGetWorkspaceSize(
 
     const SfaaTiling tiling =
         make_sfaa_tiling(problem, {args.query.dtype, scale, causal, return_lse, npu::core_count()});
-    npu::KernelLaunch kernel("sfaa");
+    npu::KernelLaunch kernel("sfaa", npu::CoreKind::MIX);
     kernel.input("query", query);
     kernel.input("key_cache", key_cache);
     kernel.input("value_cache", value_cache);
@@ -61,9 +61,8 @@ extern "C" int aclnnSalsSfaaGetWorkspaceSize(
     kernel.output("lse", return_lse ? lse : nullptr);
     kernel.workspace(static_cast<uint64_t>(sfaa_workspace_bytes(tiling)));
     kernel.tiling(tiling);
-    const uint64_t bytes = kernel.workspace_bytes();
-    return npu::first_phase({NAME, bytes, [kernel](uint8_t* memory) { return kernel.run(memory); }},
-                            workspace_bytes, executor);
+    kernel.batch_schedule(tiling.uses_sync_all != 0);
+    return npu::finish(NAME, kernel, workspace_bytes, executor);
 }
 
 SALS_SECOND_PHASE(aclnnSalsSfaa)
