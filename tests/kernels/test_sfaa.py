@@ -122,8 +122,8 @@ def test_layouts_change_nothing(layout):
 def test_page_places_change_nothing(static_scales):
     inputs = inputs_of(Case("pages", seq_lens=(700, 99), static_scales=static_scales))
     block_ids = builders.all_blocks(inputs)
-    results = [run(moved, block_ids, cores=2, seed=seed)[:2]
-               for seed, moved in enumerate((inputs, *(operators.permute_pages(inputs, i) for i in range(3))))]  # fmt: skip
+    moves = [inputs, *(operators.permute_pages(inputs, seed) for seed in range(3))]
+    results = [run(moved, block_ids, cores=2, seed=seed)[:2] for seed, moved in enumerate(moves)]
     assert_same(results)
 
 
@@ -143,9 +143,14 @@ def test_every_key_is_read_once():
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"layout": "BSND", "static_scales": False}, {"s_q": 2, "query_lens": (2, 1, 0, 2)}, {"layout": "PA_KV"}],
+    [
+        {},
+        {"layout": "BSND", "static_scales": False},
+        {"s_q": 2, "query_lens": (2, 1, 0, 2)},
+        {"layout": "PA_KV"},
+    ],
     ids=["pages", "dense", "mtp", "twins"],
-)  # fmt: skip
+)
 def test_wrong_values_lead_nowhere_outside(changes, seed):
     """Whatever lengths, ids and tables say, the kernel stays inside its tensors and writes every row."""
     rng = np.random.default_rng(seed)
