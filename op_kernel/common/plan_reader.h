@@ -5,24 +5,12 @@
 // since all read the same words: then no core has pieces, is_valid() is false, and the caller must write all
 // rows as empty.
 #pragma once
+#include "common/even_share.h"
 #include "common/tensors.h"
 #include "sals/plan.h"
 #include "sals/plan_walk.h"
 
 namespace sals {
-
-struct RowRange {
-    int32_t begin;
-    int32_t end;
-};
-
-// The share of core `core` when `rows` are divided evenly.
-SALS_DEVICE RowRange even_share(int32_t rows, int32_t core, int32_t num_cores) {
-    const int32_t each = rows / num_cores;
-    const int32_t spare = rows % num_cores;
-    const int32_t begin = core * each + static_cast<int32_t>(smaller(core, spare));
-    return {begin, begin + each + (core < spare ? 1 : 0)};
-}
 
 class PlanReader {
 public:

@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "core/export.h"
+#include "sals/cache_policy.h"
 #include "sals/int4_pack.h"
 #include "sals/limits.h"
 #include "sals/names.h"
@@ -99,6 +100,8 @@ void export_constants(py::module_& module) {
     SALS_CONSTANT(SFAA_RING_SLOTS);
     SALS_CONSTANT(SFAA_COLUMN_GROUP);
     SALS_CONSTANT(SFAA_TILING_WORDS);
+    SALS_CONSTANT(STRIP_TOKENS);
+    SALS_CONSTANT(SLOT_CHUNK);
     SALS_CONSTANT(SFAA_STEP_TOKENS);
     SALS_CONSTANT(SFAA_TILE_TOKENS);
     SALS_CONSTANT(MERGE_SLICE_ROWS);

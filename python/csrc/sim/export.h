@@ -8,6 +8,7 @@
 namespace sals::simpy {
 
 void export_launch(pybind11::module_& module);
+void export_cache(pybind11::module_& module);
 void export_qsi(pybind11::module_& module);
 void export_sfaa(pybind11::module_& module);
 

@@ -5,6 +5,7 @@
 PYBIND11_MODULE(_sim, module) {
     module.doc() = "Kernels compiled for the simulator, run on NumPy arrays.";
     sals::simpy::export_launch(module);
+    sals::simpy::export_cache(module);
     sals::simpy::export_qsi(module);
     sals::simpy::export_sfaa(module);
 }
