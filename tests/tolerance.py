@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sals.reference.equivalence import score_tolerance
+from sals.reference.int4 import unpack_int4
 
 # Attention, before rounding to the output dtype: relative L2 error of the two-term arithmetic against
 # float64 over 20 seeds in each bucket of the largest |logit|. The weights have a resolution of 1/(127 * 508)
@@ -63,6 +64,8 @@ PIECES_ROUNDING = 1e-5  # of the LSE, which the rounding of weights does not tou
 # do, and their errors have random signs: two units over l hold. The result is relative to the largest value.
 SECOND_TERM_UNIT = 1 / (127 * 254)
 LAST_BITS = 2.0**-21
+
+UNIT = 2.0**-24  # relative error of one float32 rounding
 
 
 def assert_scores_close(actual: np.ndarray, golden: np.ndarray, maxima: np.ndarray, block_size: int) -> None:
@@ -120,3 +123,25 @@ def assert_same_arithmetic(
 def assert_same_lse(actual: np.ndarray, expected: np.ndarray, largest_logit: float) -> None:
     """Compare their LSEs, which come from weights that were not quantised."""
     np.testing.assert_allclose(actual, expected, rtol=0, atol=LAST_BITS * (1 + largest_logit))
+
+
+def assert_nearest_codes(
+    packed: np.ndarray, scale: np.ndarray, inputs: np.ndarray, projection: np.ndarray, factor: float = 1.0
+) -> None:
+    """Compare int4 codes and scales of float32 latents with the float64 ones of inputs [..., in_dim].
+
+    A sum of in_dim products, of inputs that were themselves summed and divided, is off by at most
+    (in_dim + 20) roundings of the sum of magnitudes, in whatever order it is taken (at most 16 query heads
+    make a mean). A code must be a nearest one within that error.
+    """
+    latent = np.einsum("...hi,hir->...hr", inputs, projection.astype(np.float64))
+    magnitude = np.einsum("...hi,hir->...hr", np.abs(inputs), np.abs(projection).astype(np.float64))
+    error = (inputs.shape[-1] + 20) * UNIT * magnitude
+    golden = np.abs(latent).max(axis=-1) / 7
+    scale_error = error.max(axis=-1) / 7 + 4 * UNIT * golden
+    assert np.all(np.abs(scale / factor - golden) <= scale_error + 4 * UNIT * golden)
+    codes = unpack_int4(packed)
+    assert codes.min() >= -7 and codes.max() <= 7
+    step = golden[..., None]
+    slack = (error + np.abs(latent) / step * scale_error[..., None]) / step
+    assert np.all(np.abs(codes - latent / step) <= 0.5 + slack)

@@ -15,43 +15,13 @@ import torch
 
 import calls
 import operators
+from cache_calls import WRITTEN, assert_caches_equal, exact_index, group_means, reference_caches, written
 from cases import LAYOUTS
 from operators import ops
 from sals._contract import HEAD_DIMS
-from sals.reference import layouts, project_query, write_cache
+from sals.reference import layouts, project_query
 from sals.reference.int4 import unpack_int4
-
-WRITTEN = ("key_cache", "value_cache", "index_cache", "index_scale", "key_scale", "value_scale")
-UNIT = 2.0**-24  # relative error of one float32 rounding
-
-
-def assert_nearest_codes(
-    packed, scale, inputs: np.ndarray, projection: np.ndarray, factor: float = 1.0
-) -> None:
-    """int4 codes and scales of float32 latents, whose float64 values follow from inputs [..., in_dim].
-
-    A sum of in_dim products, of inputs that were themselves summed and divided, is off by at most
-    (in_dim + 20) roundings of the sum of magnitudes (at most 16 query heads make a mean).
-    """
-    latent = np.einsum("...hi,hir->...hr", inputs, projection.astype(np.float64))
-    magnitude = np.einsum("...hi,hir->...hr", np.abs(inputs), np.abs(projection).astype(np.float64))
-    error = (inputs.shape[-1] + 20) * UNIT * magnitude
-    golden = np.abs(latent).max(axis=-1) / 7
-    scale_error = error.max(axis=-1) / 7 + 4 * UNIT * golden
-    assert np.all(np.abs(scale / factor - golden) <= scale_error + 4 * UNIT * golden)
-    codes = unpack_int4(packed)
-    assert codes.min() >= -7 and codes.max() <= 7
-    step = golden[..., None]
-    slack = (error + np.abs(latent) / step * scale_error[..., None]) / step
-    assert np.all(np.abs(codes - latent / step) <= 0.5 + slack)
-
-
-def group_means(query: torch.Tensor, n_kv: int, n_idx: int) -> np.ndarray:
-    """Mean query of each KV head in float64, as inputs of the index heads."""
-    values = query.double().numpy()
-    means = values.reshape(*values.shape[:-2], n_kv, -1, values.shape[-1]).mean(axis=-2)
-    return means.reshape(*means.shape[:-2], n_idx, -1)
-
+from tolerance import assert_nearest_codes
 
 # ---- project_query ---------------------------------------------------------------------------------------
 
@@ -66,7 +36,7 @@ def test_projected_query(head_dim, n_idx, rank, dtype):
     packed, scale = ops.project_query(**call)
     assert packed.shape == (2, 1, n_idx, rank // 8) and packed.dtype == torch.int32
     assert scale.shape == (2, 1, n_idx) and scale.dtype == torch.float32
-    inputs = group_means(call["query"], 2, n_idx)
+    inputs = group_means(call["query"], n_kv=2, n_idx=n_idx)
     assert_nearest_codes(packed.numpy(), scale.numpy(), inputs, call["projection"].numpy(), call["scale"])
 
 
@@ -125,40 +95,6 @@ def test_a_query_that_is_not_finite_shows_in_its_scale_only(bad):
 
 
 # ---- write_cache -----------------------------------------------------------------------------------------
-
-
-def reference_caches(call: calls.Call) -> dict[str, np.ndarray | None]:
-    """What the reference makes of a call's caches; the call's own are left alone."""
-    arrays = {
-        name: operators.to_numpy(value).copy() if isinstance(value, torch.Tensor) else value
-        for name, value in call.items()
-    }
-    write_cache(**arrays)
-    return {name: arrays[name] for name in WRITTEN}
-
-
-def written(call: calls.Call) -> dict[str, np.ndarray | None]:
-    """What the operator makes of a call's caches; the call's own are left alone."""
-    call = {name: value.clone() if isinstance(value, torch.Tensor) else value for name, value in call.items()}
-    ops.write_cache(**call)
-    return {name: None if call[name] is None else call[name].numpy() for name in WRITTEN}
-
-
-def assert_caches_equal(actual, expected, names=WRITTEN) -> None:
-    for name in names:
-        if expected[name] is not None:
-            np.testing.assert_array_equal(actual[name], expected[name], err_msg=name)
-
-
-def exact_index(call: calls.Call) -> calls.Call:
-    """Index keys and projection of small integers, so that every order of summation is exact."""
-    generator = torch.Generator().manual_seed(81)
-    shape, dtype = call["index_key"].shape, call["index_key"].dtype
-    return {
-        **call,
-        "index_key": torch.randint(-8, 9, shape, generator=generator).to(dtype),
-        "projection": torch.randint(-4, 5, call["projection"].shape, generator=generator).float(),
-    }
 
 
 @pytest.mark.sanitize
