@@ -2,8 +2,9 @@
 // project.h - latents of an index head for a strip of tokens, in fp32.
 //     latent[t][r] = sum over i of x[t][i] * projection[i][r]
 //     x[t]         = means of the query groups of one KV head, or of all of them side by side
-// Runs on   vector cores: a strip has at most 16 rows, fp32 is not a type of the cube's int8 and fp16 path,
-//           and the products are to be added in one order, that of the CPU operator, bit for bit
+// Runs on   vector cores. The cube multiplies fp32, too, but in an order of its own; here products are added
+//           in that of the CPU operator, so that both agree bit for bit. And a strip has at most 16 rows,
+//           whose inputs and latents would have to pass through global memory
 // Path      gm_projection --MTE2--> ub_tile --V--> products --V--> latents
 // A tile is some rows of the projection. Its products with one token's values are one instruction per 64
 // ranks, and so is adding them up: an Add whose second source and destination stay in place from repeat to
