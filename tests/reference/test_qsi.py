@@ -11,8 +11,9 @@ import pytest
 import builders
 from cases import CORNER, CORRECTNESS, Case
 from sals.reference import block_scores, layouts, qsi, select_from_scores, selection
+from sals.reference.equivalence import assert_selections_equivalent
 from sals.reference.int4 import pack_int4, unpack_int4
-from tolerance import assert_scores_close, assert_selections_equivalent
+from tolerance import assert_scores_close
 
 
 def test_by_hand():
