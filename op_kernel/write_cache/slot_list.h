@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // slot_list.h - which tokens of a strip are to be written, and where. A token is left out if its slot is -1
 // or not in the cache, and if a later token has the same slot. So every slot has one writer, whatever the
-// number of cores, and nothing needs to be ordered between cores. Runs on   every vector core for its own
-// tokens. Each is compared with all tokens behind it: 64 of them per
-//           repeat, so the search costs less than the projection up to some thousand tokens
+// number of cores, and nothing needs to be ordered between cores.
+// Runs on   every vector core for its own tokens
+// Path      gm_slots, later tokens --MTE2--> ub_slots --V--> how many equal one of the strip's
+// Each token is compared with all tokens behind it, 64 per repeat. That grows with the square of their
+// number; op_kernel/README.md has figures.
 #pragma once
 #include "common/vector_ops.h"
 #include "write_cache/arguments.h"
