@@ -66,12 +66,10 @@ void check_atomic_type(CallCheck& check, const Place& dst) {
         "SetAtomicAdd, SetAtomicMax or SetAtomicMin, or end it with SetAtomicNone");
 }
 
-template <class T>
-void copy_blocks(const Place& dst, const Place& src, const DataCopyParams& params, sim::Where where) {
-    CallCheck check("DataCopy", where);
+inline void copy_blocks(CallCheck& check, const Place& dst, const Place& src, const DataCopyParams& params,
+                        uint32_t element_bytes, sim::Where where) {
     check_dma_route(check, dst, src);
-    check_dma_alignment(check, dst, src, sizeof(T));
-    check_atomic_type<T>(check, dst);
+    check_dma_alignment(check, dst, src, element_bytes);
     check_field(check, "blockCount", params.blockCount, 0, MAX_DMA_BLOCKS);
     params.blockLen.check(check, "blockLen");
     params.srcGap.check(check, "srcGap");
@@ -85,10 +83,17 @@ void copy_blocks(const Place& dst, const Place& src, const DataCopyParams& param
     const MoveEnd from{src.mem, sim::Span::pieces(src.begin, bytes, params.blockCount,
                                                   bytes + uint64_t{params.srcGap} * ONE_BLK_SIZE)};
     sim::Work work;
-    work.elem_bytes = sizeof(T);
-    work.elements = params.blockCount * bytes / sizeof(T);
+    work.elem_bytes = static_cast<uint8_t>(element_bytes);
+    work.elements = params.blockCount * bytes / element_bytes;
     work.repeats = params.blockCount;
     issue_copy("DataCopy", dma_pipe(dst.mem, src.mem), to, from, where, work);
+}
+
+template <class T>
+void copy_blocks(const Place& dst, const Place& src, const DataCopyParams& params, sim::Where where) {
+    CallCheck check("DataCopy", where);
+    check_atomic_type<T>(check, dst);
+    copy_blocks(check, dst, src, params, sizeof(T), where);
 }
 
 // The form with a number of elements: one block, rounded down to whole datablocks as the hardware does.

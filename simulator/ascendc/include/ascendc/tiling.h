@@ -12,15 +12,18 @@ namespace AscendC::internal {
 
 constexpr uint32_t DATA_CACHE_LINE = 64;
 
+inline void read_gm(const uint8_t* gm, uint64_t bytes, uint8_t* out, sals::sim::Where where) {
+    for (uint64_t done = 0; done < bytes; done += DATA_CACHE_LINE) {
+        const uint32_t piece = static_cast<uint32_t>(std::min<uint64_t>(DATA_CACHE_LINE, bytes - done));
+        const uint64_t address = reinterpret_cast<uint64_t>(gm) + done;
+        sals::sim::Core::current().scalar_gm_read(address, piece, out + done, where);
+    }
+}
+
 template <class T>
 void read_tiling(T& tiling, const uint8_t* gm, sals::sim::Where where) {
     static_assert(std::is_trivially_copyable_v<T>, "tiling structs travel as bytes");
-    uint8_t* bytes = reinterpret_cast<uint8_t*>(&tiling);
-    for (uint32_t done = 0; done < sizeof(T); done += DATA_CACHE_LINE) {
-        const uint32_t piece = std::min<uint32_t>(DATA_CACHE_LINE, sizeof(T) - done);
-        const uint64_t address = reinterpret_cast<uint64_t>(gm) + done;
-        sals::sim::Core::current().scalar_gm_read(address, piece, bytes + done, where);
-    }
+    read_gm(gm, sizeof(T), reinterpret_cast<uint8_t*>(&tiling), where);
 }
 
 }  // namespace AscendC::internal

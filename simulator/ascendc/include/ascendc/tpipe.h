@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "ascendc/compare_register.h"
 #include "ascendc/queue_events.h"
 #include "ascendc/sync.h"
 #include "ascendc/system.h"
@@ -52,6 +53,7 @@ public:
 
     void Init() {
         InitSocState();
+        internal::forget_compare_register(&sim::Core::current());
         reset_pools();
         if ASCEND_IS_AIC {
             for (int i = 0; i < NUM_CUBE_FLAGS; ++i)

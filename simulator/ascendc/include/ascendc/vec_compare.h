@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vec_compare.h - Compare and CompareScalar: one bit per lane, lane 0 in the lowest bit, repeat after repeat
-// without gaps. Every lane of a repeat is compared: these instructions ignore the mask.
+// vec_compare.h - Compare and CompareScalar (Compares): one bit per lane, lane 0 in the lowest bit, repeat
+// after repeat without gaps. Every lane of a repeat is compared: these instructions ignore the mask.
 #pragma once
 #include <algorithm>
 
@@ -145,6 +145,27 @@ void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const 
                    const uint64_t[], internal::U8 repeatTime, const UnaryRepeatParams& repeatParams,
                    sim::Where where = sim::Where::here()) {
     CompareScalar(dst, src0, src1Scalar, cmpMode, uint64_t{0}, repeatTime, repeatParams, where);
+}
+
+// The newer name of CompareScalar.
+template <class T, class U>
+void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode,
+              uint32_t count, sim::Where where = sim::Where::here()) {
+    CompareScalar(dst, src0, src1Scalar, cmpMode, count, where);
+}
+
+template <class T, class U, bool isSetMask = true>
+void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode,
+              uint64_t mask, internal::U8 repeatTime, const UnaryRepeatParams& repeatParams,
+              sim::Where where = sim::Where::here()) {
+    CompareScalar(dst, src0, src1Scalar, cmpMode, mask, repeatTime, repeatParams, where);
+}
+
+template <class T, class U, bool isSetMask = true>
+void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode,
+              const uint64_t mask[], internal::U8 repeatTime, const UnaryRepeatParams& repeatParams,
+              sim::Where where = sim::Where::here()) {
+    CompareScalar(dst, src0, src1Scalar, cmpMode, mask, repeatTime, repeatParams, where);
 }
 
 }  // namespace AscendC

@@ -117,7 +117,7 @@ inline void describe_results(VectorCall& call, const Operand& src, const Results
     if (plan.tail != 0) write({0, (plan.tail - 1) / per_group + 1}, plan.repeats, 1);
 }
 
-// put(place, result) for every group with an active lane.
+// put(place, result, repeat) for every group with an active lane.
 template <class T, class Tree, class Store>
 void reduce_repeats(const char* name, const LocalTensor<T>& dst, const LocalTensor<T>& src, const Mask& mask,
                     U8 repeats, const ReduceStrides& strides, uint32_t groups, uint32_t result_bytes,
@@ -141,14 +141,15 @@ void reduce_repeats(const char* name, const LocalTensor<T>& dst, const LocalTens
             reduce_lanes(values.data(), lanes, results.groups, tree);
             for (uint32_t group = 0; group < results.groups; ++group) {
                 if (!values[group].any()) continue;
-                put(ub + results.of(repeat).begin + uint64_t{group} * results.bytes, values[group]);
+                put(ub + results.of(repeat).begin + uint64_t{group} * results.bytes, values[group], repeat);
             }
         }
     });
 }
 
 template <class T>
-constexpr auto store_value = [](uint8_t* at, const Reduced<T>& result) { store<T>(at, 0, result.value); };
+constexpr auto store_value =
+    [](uint8_t* at, const Reduced<T>& result, uint32_t) { store<T>(at, 0, result.value); };
 
 constexpr uint32_t BLOCKS = 8;
 
@@ -173,6 +174,20 @@ void whole_reduce_sum(const char* name, const LocalTensor<T>& dst, const LocalTe
                    store_value<T>);
 }
 
+// The registers' extreme over the repeats of an instruction, and its place in all of their lanes.
+template <class T, class Tree>
+void keep_extreme(sim::Registers& registers, const Reduced<T>& of_repeat, uint32_t repeat, Tree tree) {
+    Reduced<T> extreme{of_repeat.value, repeat * lanes_of<T>() + of_repeat.lane};
+    if (repeat != 0) {
+        T before;
+        std::memcpy(&before, &registers.reduce_value, sizeof(T));
+        extreme = tree(Reduced<T>{before, static_cast<uint32_t>(registers.reduce_index)}, extreme);
+    }
+    registers.reduce_value = 0;
+    std::memcpy(&registers.reduce_value, &extreme.value, sizeof(T));
+    registers.reduce_index = extreme.lane;
+}
+
 // The index is stored as the unsigned integer as wide as T, alone as uint32_t.
 template <class T, class Tree>
 void whole_reduce_extreme(const char* name, const LocalTensor<T>& dst, const LocalTensor<T>& src,
@@ -182,8 +197,10 @@ void whole_reduce_extreme(const char* name, const LocalTensor<T>& dst, const Loc
     const uint32_t size = order == ReduceOrder::ORDER_ONLY_VALUE   ? sizeof(T)
                           : order == ReduceOrder::ORDER_ONLY_INDEX ? sizeof(uint32_t)
                                                                    : 2 * sizeof(T);
+    sim::Core* const core = &sim::Core::current();
     reduce_repeats(name, dst, src, mask, repeats, strides, 1, size, size, tree, where,
-                   [order](uint8_t* at, const Reduced<T>& result) {
+                   [order, tree, core](uint8_t* at, const Reduced<T>& result, uint32_t repeat) {
+                       keep_extreme(core->registers(), result, repeat, tree);
                        const Index index = static_cast<Index>(result.lane);
                        if (order == ReduceOrder::ORDER_ONLY_INDEX) return store<uint32_t>(at, 0, result.lane);
                        if (order == ReduceOrder::ORDER_ONLY_VALUE) return store<T>(at, 0, result.value);
