@@ -107,7 +107,8 @@ ENTRY inventory_flags(GM_ADDR y) {
     if ASCEND_IS_AIC {
         order<HardEvent::MTE1_MTE2, HardEvent::M_MTE1, HardEvent::MTE2_MTE1, HardEvent::MTE1_M,
               HardEvent::FIX_M, HardEvent::M_FIX, HardEvent::MTE3_MTE2, HardEvent::S_MTE2>(3);
-    } else {
+    }
+    if ASCEND_IS_AIV {
         order<HardEvent::MTE3_V, HardEvent::V_MTE2, HardEvent::S_MTE2, HardEvent::V_MTE3, HardEvent::V_S,
               HardEvent::S_MTE3, HardEvent::MTE2_V, HardEvent::MTE3_S, HardEvent::MTE3_MTE2,
               HardEvent::MTE2_MTE3>(EVENT_ID3);
