@@ -2,6 +2,10 @@
 #include "acl/faults.h"
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include "acl/machine.h"
 
 namespace sals::npu {
 namespace {
@@ -23,6 +27,30 @@ private:
 
 Countdown allocation, launch;
 
+class Gate {
+public:
+    void close() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        closed_ = true;
+    }
+    void open() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        closed_ = false;
+        changed_.notify_all();
+    }
+    void pass() {
+        std::unique_lock<std::mutex> lock(mutex_);
+        changed_.wait(lock, [this] { return !closed_; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool closed_ = false;
+};
+
+Gate gate;
+
 }  // namespace
 
 bool is_failing_allocation() { return allocation.is_now(); }
@@ -32,3 +60,16 @@ bool is_failing_launch() { return launch.is_now(); }
 
 void sals_npu_fail_allocation(int64_t n) { sals::npu::allocation.start(n); }
 void sals_npu_fail_launch(int64_t n) { sals::npu::launch.start(n); }
+
+void sals_npu_hold(aclrtStream stream) {
+    using namespace sals::npu;
+    gate.close();
+    stream_of(stream)->push({"hold",
+                             [] {
+                                 gate.pass();
+                                 return Outcome{};
+                             },
+                             true});
+}
+
+void sals_npu_release() { sals::npu::gate.open(); }

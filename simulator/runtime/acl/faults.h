@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// faults.h - failures on demand, for tests: C functions that a test finds by name.
+// faults.h - failures and delays on demand, for tests: C functions that a test finds by name.
 #pragma once
 #include <cstdint>
+
+#include "acl/acl.h"
 
 extern "C" {
 // The n-th allocation of device memory, or launch of an operator, from now on fails once; 0: none.
 void sals_npu_fail_allocation(int64_t n);
 void sals_npu_fail_launch(int64_t n);
+// What is put on the stream from now on waits until sals_npu_release().
+void sals_npu_hold(aclrtStream stream);
+void sals_npu_release();
 }
 
 namespace sals::npu {

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators on npu tensors: torch.ops.sals -> torch_npu -> tiling -> our kernel on the simulated chip."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import calls
+import operators
+import qsi_kernel
+import sfaa_kernel
+from builders import Inputs
+from cases import Case
+from npu.npu_calls import on_npu
+from sals.reference.equivalence import QsiGolden
+
+
+def plan_on_npu(inputs: Inputs, op: str) -> torch.Tensor:
+    case = inputs.case
+    s_list = 1 if case.shared_list else case.s_q
+    shape = {
+        "qsi_plan": {"n_idx": case.index_heads, "s_q": s_list},
+        "sfaa_plan": {
+            "n_kv": case.n_kv, "group": case.group, "s_q": case.s_q, "shared_list": case.shared_list
+        },
+    }[op]  # fmt: skip
+    return calls.run(op, on_npu(operators.plan_args(inputs, **shape)))
+
+
+@pytest.mark.parametrize("planned", (False, True), ids=("plain", "planned"))
+@pytest.mark.parametrize("case", qsi_kernel.CASES, ids=lambda case: case.name)
+def test_qsi(case: Case, planned: bool) -> None:
+    inputs = qsi_kernel.inputs_of(case)
+    plan = plan_on_npu(inputs, "qsi_plan") if planned else None
+    block_ids, selected_lens = operators.ops.qsi(**{**on_npu(operators.qsi_call(inputs)), "plan": plan})
+    assert block_ids.device.type == selected_lens.device.type == "npu"
+    golden: QsiGolden = qsi_kernel.golden_of(case)
+    golden.check(block_ids.cpu().numpy(), selected_lens.cpu().numpy())
+
+
+@pytest.mark.parametrize("planned", (False, True), ids=("plain", "planned"))
+@pytest.mark.parametrize("case", sfaa_kernel.CASES, ids=lambda case: case.name)
+def test_sfaa(case: Case, planned: bool) -> None:
+    inputs = sfaa_kernel.inputs_of(case)
+    call = on_npu(operators.sfaa_call(inputs, sfaa_kernel.lists_of(case)))
+    plan = plan_on_npu(inputs, "sfaa_plan") if planned else None
+    out, lse = operators.ops.sfaa(**{**call, "plan": plan, "return_lse": True})
+    assert out.device.type == lse.device.type == "npu"
+    golden_out, golden_lse = sfaa_kernel.golden_of(case)
+    sfaa_kernel.assert_output_close(operators.to_numpy(out.cpu()), golden_out, case.dtype)
+    sfaa_kernel.assert_lse_close(lse.cpu().numpy(), golden_lse, sfaa_kernel.builders.largest_logit(inputs))
+
+
+@pytest.mark.parametrize("op", ("qsi_plan", "sfaa_plan"))
+@pytest.mark.parametrize("num_cores", (0, 7))
+def test_plan_is_the_planners(op: str, num_cores: int) -> None:
+    """Without a number of cores the plan is for those of the device, which torch_npu reports."""
+    call = calls.BUILDERS[op](seq_lens=(3000, 77, 0, 900))
+    cores = num_cores or torch.npu.get_device_properties(0).cube_core_num
+    plan = calls.run(op, on_npu({**call, "num_cores": num_cores}))
+    assert torch.equal(plan.cpu(), calls.run(op, {**call, "num_cores": cores}))
+
+
+@pytest.mark.parametrize("dtype", ("float16", "bfloat16", "float32"))
+def test_project_query(dtype: str) -> None:
+    call = calls.project_query(dtype=dtype, rank=64)
+    for found, expected in zip(
+        calls.run("project_query", on_npu(call)), calls.run("project_query", call), strict=True
+    ):
+        torch.testing.assert_close(found.cpu(), expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("layout", ("PA_BNSD", "PA_BSND", "PA_NZ", "PA_KV"))
+def test_write_cache(layout: str) -> None:
+    call = calls.write_cache(layout=layout)
+    moved = on_npu(call)
+    assert calls.run("write_cache", call) is calls.run("write_cache", moved) is None
+    for name, value in call.items():
+        if isinstance(value, torch.Tensor):
+            torch.testing.assert_close(moved[name].cpu(), value, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("op", ("qsi", "sfaa", "qsi_plan", "sfaa_plan"))
+def test_out_form(op: str) -> None:
+    """The .out form writes the caller's tensors, with the bits of the other form."""
+    call = on_npu(calls.BUILDERS[op]())
+    made = calls.run(op, call)
+    made = made if isinstance(made, tuple) else (made,)
+    names = {"qsi": ("block_ids", "selected_lens"), "sfaa": ("out", "lse")}.get(op, ("plan",))
+    if op == "sfaa":  # its input lists and its results have different names
+        assert set(names).isdisjoint(call)
+    given = {name: torch.full_like(value.cpu(), 7).npu() for name, value in zip(names, made, strict=True)}
+    calls.run(f"{op}.out", {**call, **given})
+    for name, value in zip(names, made, strict=True):
+        assert torch.equal(given[name].cpu(), value.cpu()), name
+
+
+def test_strided_arguments() -> None:
+    """Small tensors may be views; caches may not, which is a rule of the contract."""
+    call = calls.qsi()
+    padded = {name: torch.stack((call[name], call[name]), -1)[..., 0] for name in ("query", "seq_lens")}
+    assert not any(value.npu().is_contiguous() and value.numel() > 1 for value in padded.values())
+    found = calls.run("qsi", on_npu({**call, **padded}))
+    assert torch.equal(found[0].cpu(), calls.run("qsi", call)[0])
+    strided = torch.stack((call["key_cache"],) * 2, -1).npu()[..., 0]
+    with pytest.raises(ValueError, match="key_cache must be contiguous"):
+        calls.run("qsi", {**on_npu(call), "key_cache": strided})
+
+
+@pytest.mark.parametrize("op", ("qsi", "sfaa"))
+def test_second_device(op: str) -> None:
+    call = on_npu(calls.BUILDERS[op](), "npu:1")
+    found = calls.run(op, call)  # the current device is npu:0
+    assert torch.npu.current_device() == 0
+    for value, expected in zip(found, calls.run(op, on_npu(call, "npu:0")), strict=True):
+        assert value.device == torch.device("npu:1")
+        assert torch.equal(value.cpu(), expected.cpu())
+
+
+def test_rules_of_the_device() -> None:
+    with pytest.raises(ValueError, match="query must have rank 64, 128 or 256 on an NPU"):
+        calls.run("qsi", on_npu(calls.qsi(rank=32)))
+    with pytest.raises(ValueError, match="query must have dtype float16 or bfloat16 on an NPU"):
+        calls.run("sfaa", on_npu(calls.sfaa(dtype="float32")))
+    mixed = {**on_npu(calls.qsi()), "seq_lens": calls.qsi()["seq_lens"]}
+    with pytest.raises(ValueError, match=r"seq_lens must be on the device of query \(npu:0\), got cpu"):
+        calls.run("qsi", mixed)
+
+
+def test_same_bits_in_every_run() -> None:
+    call = on_npu(calls.sfaa())
+    first = calls.run("sfaa", call)
+    for _ in range(3):
+        for value, expected in zip(calls.run("sfaa", call), first, strict=True):
+            np.testing.assert_array_equal(value.cpu().float().numpy(), expected.cpu().float().numpy())

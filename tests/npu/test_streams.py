@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Order between streams: launches do not wait, events order them, and a missing wait shows."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+
+import calls
+from npu import simulated_runtime
+from npu.npu_calls import on_npu
+
+
+@pytest.fixture
+def runtime():
+    library = simulated_runtime.load("ascendcl")
+    library.sals_npu_hold.argtypes = [simulated_runtime.ctypes.c_void_p]
+    yield library
+    library.sals_npu_release()
+    torch.npu.synchronize()
+
+
+def hold(runtime, *streams: torch.npu.Stream) -> None:
+    """Keep what is put on the streams from now on waiting until `sals_npu_release`."""
+    torch.npu.synchronize()
+    for stream in streams:
+        runtime.sals_npu_hold(stream.npu_stream)
+
+
+def test_calls_do_not_wait(runtime) -> None:
+    """All operators return while the stream is held, so none of them synchronises with the device."""
+    moved = {
+        op: on_npu(calls.BUILDERS[op]()) for op in ("qsi_plan", "sfaa_plan", "qsi", "sfaa", "write_cache")
+    }
+    moved["project_query"] = on_npu(calls.project_query(rank=64))
+    stream = torch.npu.Stream()
+    hold(runtime, stream)
+    with torch.npu.stream(stream):
+        results = {op: calls.run(op, call) for op, call in moved.items()}
+        done = stream.record_event()
+    time.sleep(0.1)
+    assert not done.query()
+    runtime.sals_npu_release()
+    done.synchronize()
+    assert torch.equal(results["qsi"][0].cpu(), calls.run("qsi", calls.qsi())[0])
+
+
+@pytest.mark.parametrize("waits", (True, False), ids=("with-wait", "without-wait"))
+def test_plan_on_a_second_stream(runtime, waits: bool) -> None:
+    """The plan is made on a second stream; only a stream that waits for it reads it."""
+    call = on_npu(calls.qsi_plan())
+    plan = torch.zeros(512, dtype=torch.int32, device="npu")
+    side, main = torch.npu.Stream(), torch.npu.Stream()
+    hold(runtime, side)
+    with torch.npu.stream(side):
+        calls.run("qsi_plan.out", {**call, "plan": plan})
+        made = side.record_event()
+    with torch.npu.stream(main):
+        if waits:
+            main.wait_event(made)
+        seen = plan.clone()
+        copied = main.record_event()
+    if waits:
+        assert not copied.query()
+        runtime.sals_npu_release()
+    copied.synchronize()
+    expected = calls.run("qsi_plan", calls.qsi_plan()) if waits else torch.zeros(512, dtype=torch.int32)
+    assert torch.equal(seen.cpu(), expected)
+
+
+def test_planned_step_on_two_streams() -> None:
+    """The whole step as it is meant: plans on a second stream, indexer and attention on the first."""
+    qsi, sfaa = calls.qsi(), calls.sfaa()
+    side = torch.npu.Stream()
+    ready = torch.npu.current_stream().record_event()
+    with torch.npu.stream(side):
+        side.wait_event(ready)
+        plans = [
+            calls.run(op, on_npu({**calls.BUILDERS[op](), "num_cores": 0}))
+            for op in ("qsi_plan", "sfaa_plan")
+        ]
+        made = side.record_event()
+    torch.npu.current_stream().wait_event(made)
+    for plan in plans:
+        plan.record_stream(torch.npu.current_stream())
+    block_ids, _ = calls.run("qsi", {**on_npu(qsi), "plan": plans[0]})
+    out, _ = calls.run("sfaa", {**on_npu(sfaa), "plan": plans[1]})
+    assert torch.equal(block_ids.cpu(), calls.run("qsi", qsi)[0])
+    unplanned, _ = calls.run("sfaa", on_npu(sfaa))
+    torch.testing.assert_close(out, unplanned, rtol=2 / 128, atol=1e-3)
+
+
+def test_workspace_is_not_reused_too_early(runtime) -> None:
+    """Workspaces freed while their kernels still wait serve only later work of the same stream."""
+    call = on_npu(calls.qsi())
+    expected = calls.run("qsi", call)[0].cpu()
+    streams = [torch.npu.Stream() for _ in range(2)]
+    hold(runtime, *streams)
+    results = []
+    for _ in range(2):
+        for stream in streams:
+            with torch.npu.stream(stream):
+                results.append(calls.run("qsi", call)[0])
+    runtime.sals_npu_release()
+    torch.npu.synchronize()
+    assert all(torch.equal(block_ids.cpu(), expected) for block_ids in results)
