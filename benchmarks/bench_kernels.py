@@ -16,7 +16,7 @@ import numpy as np
 
 from sals.selection import Selection
 from sals.simulator.qsi import qsi_roofline, run_qsi
-from sals.simulator.trial import QsiTrial
+from sals.simulator.qsi_trial import QsiTrial
 
 TOKENS = (10_240, 65_536, 131_072, 1_048_576)
 BATCHES = (1, 84)

@@ -74,11 +74,11 @@ def attend(inputs: builders.Inputs, block_ids: np.ndarray) -> tuple[np.ndarray, 
 def run(
     inputs: builders.Inputs, block_ids: np.ndarray, **options: Any
 ) -> tuple[np.ndarray, np.ndarray, Result]:
-    """Run the kernel; options as for `run_sfaa`. Lengths of lists, which nothing depends on, are zero."""
+    """Run the kernel without a plan; options as for `run_sfaa`. Lengths of lists, unused, are zero."""
     lens = np.zeros(block_ids.shape[:-1], np.int32)
     tensors, keywords = inputs.sfaa_args(block_ids.astype(np.int32), lens)
     query = bits(tensors[0], inputs.case.dtype)
-    return run_sfaa(query, *tensors[1:], **{**keywords, "return_lse": True, **options})
+    return run_sfaa(query, *tensors[1:], **{**keywords, "plan": None, "return_lse": True, **options})
 
 
 def plan_of(inputs: builders.Inputs, cores: int) -> np.ndarray:

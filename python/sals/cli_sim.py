@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from sals.simulator.result import Finding
-    from sals.simulator.trial import Run
+from sals.cli_sim_attention import sfaa, step
+from sals.cli_sim_report import Window, finish, show_trial, window_of
 
 app = typer.Typer(help="Run NPU kernels on the simulator.", no_args_is_help=True)
+app.command()(sfaa)
+app.command()(step)
 
 GRAMMAR = (
     "x=in:data.npy reads a file, x=in:float16:8x2048 makes random numbers, z=out:float16:8x2048 and "
@@ -22,9 +21,6 @@ GRAMMAR = (
     "p=null is a null pointer"
 )
 
-MESSAGE_WIDTH = 160
-
-Window = Annotated[str, typer.Option(help="Modelled microseconds to draw, such as 10:20; empty: the run.")]
 Include = Annotated[list[Path], typer.Option(help="Further folder of headers.")]
 Define = Annotated[list[str], typer.Option(help="Macro, as NAME or NAME=value.")]
 Compiler = Annotated[str, typer.Option(help="g++, clang++ or another compiler of C++17.")]
@@ -61,7 +57,7 @@ def qsi(
     """Run the indexer's kernel on random data, check it, and show its modelled counters."""
     from sals.selection import Selection
     from sals.simulator.qsi import KERNEL
-    from sals.simulator.trial import QsiTrial, run_trial
+    from sals.simulator.qsi_trial import QsiTrial
 
     try:
         selection = Selection(
@@ -71,49 +67,10 @@ def qsi(
             batch, seq_len, heads, rank, page_size, s_q, layout, selection, cores,
             "auto" if plan else None, data_seed, library or KERNEL,
         )  # fmt: skip
-        typer.echo(trial)
-        files = {"trace": trace, "plot": plot} if save else {}
-        runs = []
-        for run in run_trial(
-            trial, range(seed, seed + schedules), window=_window(window), check=check, **files
-        ):
-            runs.append(run)
-            typer.echo(f"schedule {run.seed}: {len(run.result.findings)} findings, {_verdict(run, check)}")
-    except (ValueError, RuntimeError) as error:
+    except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    if runs[0].roofline is not None:
-        result = runs[0].result
-        tables = result.time_text(), result.counters.pipe_table(), result.counters.byte_table()
-        typer.echo("\n" + "\n\n".join([*tables, str(runs[0].roofline)]))
-    if save and seed == 0:
-        typer.echo(f"\ntimeline {trace}, picture {plot}")
-    findings = dict.fromkeys(finding for run in runs for finding in run.result.findings)
-    _finish(findings, failed=any(run.disagreement for run in runs))
-
-
-def _verdict(run: Run, check: bool) -> str:
-    if not check:
-        return "result not checked"
-    if not run.disagreement:
-        return "result equals the reference"
-    return "result is WRONG: " + textwrap.shorten(run.disagreement, MESSAGE_WIDTH, placeholder=" ...")
-
-
-def _window(text: str) -> tuple[float, float] | None:
-    if not text:
-        return None
-    begin, _, end = text.partition(":")
-    return float(begin), float(end)
-
-
-def _finish(findings: Iterable[Finding], failed: bool) -> None:
-    """End with the findings, and fail if there are any or the result is wrong."""
-    from sals.simulator.result import findings_text
-
-    text = findings_text(findings)
-    typer.echo("\n" + text)
-    if failed or text != "0 findings":
-        raise typer.Exit(1)
+    files = {"trace": trace, "plot": plot} if save else {}
+    show_trial(trial, range(seed, seed + schedules), window=window, check=check, **files)
 
 
 @app.command()
@@ -161,7 +118,7 @@ def run_kernel(
             trace=trace or plot is not None,
         )  # fmt: skip
         if plot is not None and result.trace is not None:
-            plot_timeline(result.trace, plot, window=_window(window), title=f"{entry}, {cores} cores")
+            plot_timeline(result.trace, plot, window=window_of(window), title=f"{entry}, {cores} cores")
     except (ValueError, TypeError, RuntimeError) as error:
         raise typer.BadParameter(str(error)) from error
     if save is not None:
@@ -169,7 +126,7 @@ def run_kernel(
     if result.cycles:
         tables = result.time_text(), result.counters.pipe_table(), result.counters.byte_table()
         typer.echo("\n\n".join(tables))
-    _finish(result.findings, failed=False)
+    finish(result.findings, failed=False)
 
 
 def _build(source: Path, output: Path | None, include: list[Path], define: list[str], compiler: str) -> Path:

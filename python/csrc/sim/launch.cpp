@@ -138,6 +138,8 @@ void export_launch(py::module_& module) {
     module.attr("PIPES") = py::tuple(pipes);
     module.attr("HBM_BYTES_PER_NS") = sim::table::HBM_BYTES_PER_NS;
     module.attr("HBM_READ_RATE") = sim::table::HBM_READ_RATE;
+    module.attr("L2_BYTES_PER_NS") = sim::table::L2_BYTES_PER_NS;
+    module.attr("L2_READ_RATE") = sim::table::L2_READ_RATE;
 }
 
 }  // namespace sals::simpy

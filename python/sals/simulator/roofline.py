@@ -19,6 +19,10 @@ class Roofline:
         Bytes that must be read from or written to memory once.
     hbm_bytes : float
         Bytes that were.
+    exchanged_bytes : float
+        Bytes that the cores exchanged through the workspace, in the L2: written and read.
+    exchange : float
+        What the exchange takes when no row is cut; 0 if that is not known.
     floors : dict of str to float
         The least cycles by resource; the largest binds.
     cycles : float
@@ -29,6 +33,8 @@ class Roofline:
     hbm_bytes: float
     floors: dict[str, float]
     cycles: float
+    exchanged_bytes: float = 0.0
+    exchange: float = 0.0
 
     @property
     def bound(self) -> str:
@@ -52,11 +58,18 @@ class Roofline:
 
     def __str__(self) -> str:
         """Show bytes, floor and efficiency."""
-        return (
-            f"must move {self.compulsory_bytes:,.0f} B, moved {self.hbm_bytes:,.0f} B: {self.traffic:.3f} x\n"
+        lines = [
+            f"must move {self.compulsory_bytes:,.0f} B, moved {self.hbm_bytes:,.0f} B: {self.traffic:.3f} x",
             f"floor {self.floor:,.0f} cycles ({self.bound}), modelled {self.cycles:,.0f}: "
-            f"{self.efficiency:.0%} of the roofline"
-        )
+            f"{self.efficiency:.0%} of the roofline",
+        ]
+        if self.exchange:
+            lines.insert(
+                1,
+                f"must exchange {self.exchange:,.0f} B in the L2, exchanged {self.exchanged_bytes:,.0f} B: "
+                f"{self.exchanged_bytes / self.exchange:.3f} x",
+            )
+        return "\n".join(lines)
 
 
 def roofline(result: Result, compulsory_bytes: float, cube_bytes: float, cores: int) -> Roofline:
@@ -73,8 +86,13 @@ def roofline(result: Result, compulsory_bytes: float, cube_bytes: float, cores: 
     cores : int
         Cube cores.
     """
-    floors = {
-        "memory bandwidth": compulsory_bytes / _sim.HBM_BYTES_PER_NS * result.clock_ghz,
-        "MTE2 of the cube cores": cube_bytes / (cores * _sim.HBM_READ_RATE),
-    }
+    floors = floors_of(result, compulsory_bytes, cube_bytes / (cores * _sim.HBM_READ_RATE))
     return Roofline(compulsory_bytes, result.counters.hbm_bytes, floors, result.cycles)
+
+
+def floors_of(result: Result, compulsory_bytes: float, cube_cycles: float) -> dict[str, float]:
+    """Return the least cycles that memory needs, and that every cube core needs to read its share."""
+    return {
+        "memory bandwidth": compulsory_bytes / _sim.HBM_BYTES_PER_NS * result.clock_ghz,
+        "MTE2 of the cube cores": cube_cycles,
+    }

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from sals import _sim
+from sals.reference import layouts
 from sals.simulator.arguments import as_numpy, output, workspace
 from sals.simulator.launch import launch
+from sals.simulator.listed import make_sfaa_plan
 from sals.simulator.result import Result
 
 KERNEL = Path(__file__).parents[1] / "_kernel_sfaa.so"
@@ -37,11 +39,13 @@ def run_sfaa(
     block_table: Any = None,
     query_lens: Any = None,
     query_start_loc: Any = None,
-    plan: Any = None,
+    plan: Any = "auto",
     layout: str = "PA_BNSD",
     query_layout: str = "BSND",
     causal: bool = True,
     return_lse: bool = False,
+    joins_runs: bool = True,
+    joins_pairs: bool = True,
     cores: int = 24,
     seed: int = 0,
     trace: bool | str | Path = False,
@@ -56,8 +60,12 @@ def run_sfaa(
         As for :func:`sals.sparse_attention`; so are ``block_size``, ``block_table``, ``query_lens``,
         ``query_start_loc``, ``layout``, ``query_layout``, ``causal`` and ``return_lse``. NumPy arrays or CPU
         tensors; an array of bfloat16 is one of uint16, its bits.
-    plan : array of int32 or None
-        How the work is divided; without one the kernel divides the rows evenly.
+    plan : "auto", None or array of int32
+        How the work is divided: by the planner, by the kernel, which gives every core as many rows, or as
+        given.
+    joins_runs, joins_pairs : bool
+        Whether the kernel fetches consecutive tokens of a page, and pairs of such stretches, together. No
+        result depends on it.
     cores, seed, trace
         As for :func:`sals.simulator.launch`.
     library : path
@@ -79,16 +87,23 @@ def run_sfaa(
         If an argument breaks a rule. Lengths, ids, pages and plan are taken as they are, as on a device:
         whatever they say, the kernel keeps inside its tensors.
     """
+    if isinstance(plan, str) and plan != "auto":
+        raise ValueError(f"sals::sfaa: plan must be 'auto', None or an array, got {plan!r}")
     given = (
         query, key_cache, value_cache, key_scale, value_scale, block_ids, selected_lens, seq_lens,
-        query_lens, query_start_loc, block_table, plan,
+        query_lens, query_start_loc, block_table, None if isinstance(plan, str) else plan,
     )  # fmt: skip
-    inputs = {
+    inputs: dict[str, Any] = {
         name: None if value is None else np.ascontiguousarray(as_numpy(value))
         for name, value in zip(TENSORS, given, strict=True)
     }
     words = {"scale": scale, "block_size": block_size, "layout": layout, "query_layout": query_layout}
-    call = _sim.prepare_sfaa(inputs, {**words, "causal": causal, "return_lse": return_lse}, cores)
+    flags = {"causal": causal, "return_lse": return_lse, "joins_runs": joins_runs, "joins_pairs": joins_pairs}
+    call = _sim.prepare_sfaa(inputs, {**words, **flags}, cores)
+    if isinstance(plan, str):
+        inputs["plan"] = make_sfaa_plan(
+            inputs, block_size, layouts.heads_of(inputs["key_cache"], layout), cores
+        )
     out = np.empty_like(inputs["query"])
     lse = np.empty(call["lse_shape"], np.float32) if return_lse else None
     result = launch(
