@@ -31,7 +31,7 @@ void SimCore::set_flag(Pipe src, Pipe dst, int id, Where where) {
     const std::string event = event_name(src, dst, id);
     if (chip_.leaves_out(*this, "SetFlag " + event, event, where)) return;
     if (src == Pipe::S) {
-        scalar_time_ += dispatch_cycles();
+        scalar_works(dispatch_cycles());
         next_scalar_index("SetFlag", where);
         Clock known = clock(Pipe::S);
         known.store_all();
@@ -51,7 +51,8 @@ void SimCore::wait_flag(Pipe src, Pipe dst, int id, Where where) {
     if (dst == Pipe::S) {
         const EventFlag& f = flag(src, dst, id);
         wait_until([&f] { return f.set; }, "WaitFlag " + event, where);
-        scalar_time_ = std::max(scalar_time_, f.time) + dispatch_cycles();
+        scalar_time_ = std::max(scalar_time_, f.time);
+        scalar_works(dispatch_cycles());
         lower_flag(src, dst, id, next_scalar_index("WaitFlag", where), clock(Pipe::S), where);
         return;
     }
@@ -143,7 +144,7 @@ void SimCore::cross_core_set(int mode, Pipe p, int id, Where where) {
     }
     cross_core_mode_[id] = mode;
     if (p == Pipe::S) {
-        scalar_time_ += dispatch_cycles();
+        scalar_works(dispatch_cycles());
         pipe(Pipe::S).done_at = scalar_time_;
         next_scalar_index("CrossCoreSetFlag", where);
         send(Pipe::S, mode, id, clock(Pipe::S), where);
@@ -179,7 +180,8 @@ void SimCore::cross_core_wait(int id, Where where) {
     if (chip_.leaves_out(*this, "CrossCoreWaitFlag " + event, event, where)) return;
     auto& messages = messages_[id];
     wait_until([&messages] { return !messages.empty(); }, "CrossCoreWaitFlag " + event, where);
-    scalar_time_ = std::max(scalar_time_, messages.front().time) + dispatch_cycles();
+    scalar_time_ = std::max(scalar_time_, messages.front().time);
+    scalar_works(dispatch_cycles());
     learn(messages.front().snapshot);
     messages.pop_front();
     waits_[id].push_back(next_scalar_index("CrossCoreWaitFlag", where));

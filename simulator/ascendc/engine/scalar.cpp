@@ -53,7 +53,7 @@ bool SimCore::scalar_access(Mem mem, uint64_t begin, uint32_t bytes, bool write,
     item.instruction.accesses = {{mem, write ? Use::WRITE : Use::READ, Span::run(begin, bytes)}};
     if (!check_bounds(item.instruction)) return false;
     if (!check_alignment(item.instruction.name, begin, bytes, where)) return false;
-    scalar_time_ += scalar_access_cycles(mem);
+    scalar_works(scalar_access_cycles(mem));
     item.where = where;
     item.index = next_scalar_index(item.instruction.name, where);
     const Access& access = item.instruction.accesses[0];
@@ -70,15 +70,16 @@ bool SimCore::scalar_access(Mem mem, uint64_t begin, uint32_t bytes, bool write,
 // The line of `address`, fetched if it is not there.
 DataCache::Line& SimCore::cached_line(uint64_t address, Where where) {
     if (DataCache::Line* line = cache_.find(address)) {
-        scalar_time_ = std::max(scalar_time_, line->ready) + scalar_gm_hit_cycles();
+        scalar_time_ = std::max(scalar_time_, line->ready);
+        scalar_works(scalar_gm_hit_cycles());
         return *line;
     }
-    scalar_time_ += scalar_gm_miss_cycles();
+    scalar_works(scalar_gm_miss_cycles());
     return fetch_line(address, where);
 }
 
 void SimCore::preload(uint64_t address, Where where) {
-    scalar_time_ += scalar_gm_hit_cycles();
+    scalar_works(scalar_gm_hit_cycles());
     if (cache_.find(address) != nullptr) return;
     fetch_line(address, where).ready = scalar_time_ + scalar_gm_miss_cycles();
 }
@@ -248,7 +249,7 @@ void SimCore::clean_and_invalidate(uint64_t address, bool whole, Where where) {
         write_back(line, where);
         cache_.drop(line);
     }
-    scalar_time_ += scalar_gm_miss_cycles();
+    scalar_works(scalar_gm_miss_cycles());
     if (++polls_ > MAX_POLLS) {
         report(Check::SYNCCHECK, where,
                "this core has invalidated its cache a million times: it polls GM for something that does not "

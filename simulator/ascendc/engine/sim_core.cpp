@@ -83,7 +83,7 @@ Item SimCore::make_item(Item::Kind kind, Pipe p, Where where, const char* name) 
 }
 
 void SimCore::enqueue(Pipe p, Item item) {
-    scalar_time_ += dispatch_cycles();
+    scalar_works(dispatch_cycles());
     PipeState& state = pipe(p);
     wait_until([&state] { return state.queue.size() < QUEUE_ENTRIES; },
                std::string("room in the queue of pipe ") + name_of(p), item.where);

@@ -65,7 +65,7 @@ public:
     void scalar_gm_write(uint64_t address, uint32_t bytes, const void* value, Where where) override;
     void preload(uint64_t address, Where where) override;
     void clean_and_invalidate(uint64_t address, bool whole, Where where) override;
-    void scalar_cycles(double cycles) override { scalar_time_ += cycles; }
+    void scalar_cycles(double cycles) override { scalar_works(cycles); }
     void set_flag(Pipe src, Pipe dst, int id, Where where) override;
     void wait_flag(Pipe src, Pipe dst, int id, Where where) override;
     void pipe_barrier(Pipe pipe, Where where) override;
@@ -91,6 +91,7 @@ public:
     bool idle() const;
     const Waiting& waiting() const { return waiting_; }
     double& scalar_time() { return scalar_time_; }
+    double scalar_busy() const { return scalar_busy_; }
     void yield() { fiber_.pause(); }
     void deliver(int id, CrossCoreMessage message);
     void end_of_kernel();
@@ -98,6 +99,10 @@ public:
     Where first_blocked_at() const;
 
 private:
+    void scalar_works(double cycles) {
+        scalar_time_ += cycles;
+        scalar_busy_ += cycles;
+    }
     struct Record {
         const char* name;
         Where where;
@@ -166,6 +171,7 @@ private:
     DataCache cache_;
     Waiting waiting_;
     double scalar_time_ = 0;
+    double scalar_busy_ = 0;  // of it, not waiting
     int polls_ = 0;           // of GM, by invalidating the cache
     int reads_in_a_row_ = 0;  // of one place, with nothing in between
     uint64_t last_read_ = 0;

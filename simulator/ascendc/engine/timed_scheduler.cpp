@@ -189,6 +189,7 @@ void TimedScheduler::fill(LaunchResult& result) {
     std::vector<std::string> names;
     for (auto& core : chip_.cores()) {
         double end = core->scalar_time();
+        counters_.core(core->index()).pipe[static_cast<int>(Pipe::S)].busy = core->scalar_busy();
         for (int p = 0; p < NUM_PIPES; ++p) end = std::max(end, core->pipe(static_cast<Pipe>(p)).done_at);
         counters_.core(core->index()).end = end;
         result.cycles = std::max(result.cycles, end);
