@@ -44,6 +44,7 @@ struct SfaaLaunch {
     bool causal = true;
     bool return_lse = false;
     int64_t num_cores = 0;
+    SfaaGather gather{};
 };
 
 inline SfaaTiling make_sfaa_tiling(const SfaaProblem& p, const SfaaLaunch& launch) {
@@ -72,6 +73,8 @@ inline SfaaTiling make_sfaa_tiling(const SfaaProblem& p, const SfaaLaunch& launc
     t.static_scales = p.static_scales ? 1 : 0;
     t.scale = static_cast<float>(launch.scale);
     t.returns_lse = launch.return_lse ? 1 : 0;
+    t.joins_runs = launch.gather.joins_runs ? 1 : 0;
+    t.joins_pairs = launch.gather.joins_pairs ? 1 : 0;
     t.num_cores = static_cast<int32_t>(launch.num_cores);
     t.uses_sync_all = 1;
     return t;

@@ -59,4 +59,11 @@ SALS_HD SfaaCacheForm sfaa_cache_form(KvLayout layout) {
     return has_planes(layout) ? SfaaCacheForm::PLANES : SfaaCacheForm::ROWS;
 }
 
+// How the cube core gathers keys and values; docs/explanation/gather-study.md. No result depends on it.
+struct SfaaGather {
+    bool joins_runs = true;  // consecutive tokens of a page are one DMA
+    bool joins_pairs =
+        true;  // two stretches within reach of a stride are one DMA; PA_KV joins keys and values
+};
+
 }  // namespace sals

@@ -46,6 +46,9 @@ struct SfaaTiling {
     // result
     float scale;
     int32_t returns_lse;
+    // gather
+    int32_t joins_runs;   // consecutive tokens of a page are fetched together
+    int32_t joins_pairs;  // so are two stretches within reach of a stride
     // launch
     int32_t num_cores;
     int32_t

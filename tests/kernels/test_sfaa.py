@@ -10,7 +10,18 @@ import builders
 import operators
 from cases import LAYOUTS, Case
 from sals.reference import layouts
-from sfaa_kernel import CASES, assert_right, assert_same, attend, check, inputs_of, lists_of, plan_of, run
+from sfaa_kernel import (
+    CASES,
+    assert_right,
+    assert_same,
+    attend,
+    check,
+    golden_of,
+    inputs_of,
+    lists_of,
+    plan_of,
+    run,
+)  # fmt: skip
 
 CORES = (24, 20, 2, 1)
 SCHEDULES = 20
@@ -138,6 +149,58 @@ def test_every_key_is_read_once():
         tokens += 16 * listed.size - case.n_kv * (partial // 8 * 8)
     for name in ("key_cache", "value_cache"):
         assert counters.region_read_bytes[name] == tokens * case.head_dim, counters.byte_table()
+
+
+# Whether runs, and pairs, are joined.
+JOINS = ((False, False), (False, True), (True, False), (True, True))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"seq_lens": (1203, 77, 3), "static_scales": False, "s_q": 2}, {"page_size": 24, "block_size": 8}],
+    ids=["pages", "partial", "small-pages"],
+)
+def test_joined_gathers_change_nothing(changes, layout):
+    """Runs and pairs move the same bytes to the same places."""
+    case = Case("joins", seq_lens=(3000, 500), layout=layout, page_size=128, head_dim=128).but(**changes)
+    inputs = inputs_of(case)
+    counts, results = [], []
+    for seed, (runs, pairs) in enumerate(JOINS):
+        found = run(inputs, lists_of(case), cores=3, seed=seed, joins_runs=runs, joins_pairs=pairs)
+        assert_right(inputs, golden_of(case), found)
+        results.append(found[:2])
+        counts.append(found[2].counters.instructions["DataCopy"].count)
+    assert_same(results)
+    alone, pairs, runs, both = counts
+    assert runs < alone and both <= runs
+    assert pairs == alone if layout == "PA_KV" else pairs < alone
+
+
+def gathers(case: Case, **joins: bool) -> int:
+    """DMAs of the cube cores: those of the gather, and others whose number depends on the list alone."""
+    counters = run(inputs_of(case), lists_of(case), cores=24, **joins)[2].counters
+    return sum(core.pipes["MTE2"].instructions for core in counters.cores if core.kind == "AIC")
+
+
+@pytest.mark.parametrize(
+    ("layout", "page_size", "share"),
+    [("PA_BNSD", 128, 0.6), ("PA_NZ", 128, 0.6), ("PA_BNSD", 512, 0.5), ("PA_BSND", 512, 0.5)],
+)
+def test_joins_save_gathers(layout, page_size, share):
+    """A list of random blocks, of which the newest are consecutive, in at most this share of the DMAs."""
+    case = Case(
+        "gathers", seq_lens=(10240, 8192), head_dim=128, page_size=page_size, layout=layout, tail_blocks=32
+    )
+    blocks = int((lists_of(case) >= 0).sum())
+    alone = gathers(case, joins_runs=False, joins_pairs=False)
+    others = alone - 2 * blocks
+    assert 0 < others < blocks / 4
+    joined = gathers(case) - others
+    print(f"{joined} of {2 * blocks}: {joined / (2 * blocks):.3f}")
+    assert joined <= share * 2 * blocks
+    twins = case.but(layout="PA_KV")
+    assert gathers(twins, joins_runs=False) - others == blocks
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -49,6 +49,8 @@ py::dict prepare_sfaa(const py::dict& arrays, const py::dict& options, int64_t n
     launch.causal = option<bool>(options, "causal");
     launch.return_lse = option<bool>(options, "return_lse");
     launch.num_cores = num_cores;
+    if (options.contains("joins_runs")) launch.gather.joins_runs = option<bool>(options, "joins_runs");
+    if (options.contains("joins_pairs")) launch.gather.joins_pairs = option<bool>(options, "joins_pairs");
     const SfaaTiling tiling = make_sfaa_tiling(problem, launch);
     py::dict call;
     call["tiling"] = words_of(tiling);
