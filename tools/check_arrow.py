@@ -24,8 +24,8 @@ EXTERNAL_KINDS = (
     ("pybind11", re.compile(r"pybind11/")),
     ("intrinsics", re.compile(r"(immintrin|x86intrin|cpuid|arm_neon|arm_sve)\.h$")),
     ("ascendc", re.compile(r"(kernel_operator|kernel_tensor|kernel_event)\w*\.h$|lib/")),
-    ("aicpu", re.compile(r"cpu_\w+\.h$|aicpu")),
-    ("cann", re.compile(r"(register|exe_graph|graph|tiling|platform|ge|acl)/")),
+    ("aicpu", re.compile(r"(cust_)?cpu_\w+\.h$|aicpu")),
+    ("cann", re.compile(r"(register|exe_graph|graph|tiling|platform|ge|acl|aclnn\w*|opdev|utils/log)/")),
     ("system", re.compile(r"(dlfcn|ucontext|unistd|sys/mman|sanitizer/\w+)\.h$")),
     ("std", re.compile(r"[a-z_0-9]+$|(math|stdint|stddef|string|stdlib)\.h$")),
 )

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the kernel sources against the headers of a real CANN toolkit. No device is needed.
+"""Check the NPU sources against the headers of a real CANN toolkit. No device is needed.
 
     python tools/check_headers.py --cann /usr/local/Ascend/ascend-toolkit/8.1.RC1
     python tools/check_headers.py --cann asc-devkit --cpu-lib /usr/local/Ascend/ascend-toolkit/8.1.RC1
 
-The headers are used as in the toolkit's CPU-debug mode, where a host compiler can read them and one compile
-covers the cube core and the vector core. Wrong names, signatures and types are found, in every variant that
-an entry point dispatches to. Missing synchronisation, timing and rounding are not: the simulator looks for
-those.
+For kernels the headers are used as in the toolkit's CPU-debug mode, where a host compiler can read them and
+one compile covers the cube core and the vector core. Wrong names, signatures and types are found, in every
+variant that an entry point dispatches to. Missing synchronisation, timing and rounding are not: the simulator
+looks for those.
+
+Host sources and AI CPU tasks are ordinary C++. Registrations are compiled for each of the three libraries
+that CANN makes of them. asc-devkit has no headers for these two.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+METADEF = "tools/msopgen/template/custom_operator_sample/AICPU/*/metadef/inc"
 CPU_LIB = Path("tools/tikicpulib/lib/include")  # what stands for the compiler's builtins in CPU-debug mode
 
 FLAGS = ("-std=c++17", "-fsyntax-only", "-w")
@@ -63,17 +67,63 @@ BASIC_OPERATOR = """#pragma once
 
 
 @dataclass(frozen=True)
-class Headers:
-    """How to compile against one tree of headers."""
+class Part:
+    """How to compile one part of the sources: kernels, host or AI CPU tasks."""
 
     name: str
+    sources: tuple[str, ...]  # globs below the project's root
     include: tuple[Path, ...]
-    defines: tuple[str, ...]
-    stand_ins: dict[str, str]
+    ours: tuple[str, ...]  # folders of the project that are on the include path
+    defines: tuple[str, ...] = ()
+    stand_ins: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Headers:
+    """A tree of headers and the parts that can be compiled against it."""
+
+    name: str
+    parts: tuple[Part, ...]
 
 
 class MissingTree(Exception):
     """The given folders are not what the check needs."""
+
+
+def kernel_part(include: tuple[Path, ...], defines: tuple[str, ...], stand_ins: dict[str, str]) -> Part:
+    """Sources with a kernel entry. They bring all headers and instantiate every variant."""
+    return Part(
+        "kernels", ("op_kernel/*/*.cpp",), include, ("include", "op_kernel"), (*DEFINES, *defines), stand_ins
+    )
+
+
+def host_parts(arch: Path, root: Path) -> tuple[Part, ...]:
+    """Registration, tiling, aclnn functions. Some headers that AI CPU tasks need are in a template in 8.1."""
+    include, experiment = arch / "include", arch / "include" / "experiment"
+    high = arch / "ascendc" / "include" / "highlevel_api"
+    templates = sorted(root.glob(METADEF))
+    folders = (
+        *(include, include / "external", include / "aclnn"),
+        *(experiment, *(experiment / name for name in ("platform", "metadef", "runtime", "msprof"))),
+        *(high, high / "tiling"),
+        *templates[:1],
+    )
+
+    def part(name: str, sources: str, *defines: str) -> Part:
+        abi = "_GLIBCXX_USE_CXX11_ABI=0"
+        return Part(name, (sources,), folders, ("include", "op_host"), (abi, *defines))
+
+    return (
+        part("host", "op_host/*/*.cpp"),
+        part("tiling library", "op_host/*/def.cpp", "OP_TILING_LIB"),
+        part("graph library", "op_host/*/def.cpp", "OP_PROTO_LIB"),
+    )
+
+
+def aicpu_part(arch: Path) -> Part:
+    """AI CPU tasks; the planner that they call needs no headers of a toolkit."""
+    include = (arch / "include" / "aicpu",)
+    return Part("AI CPU tasks", ("aicpu_tiling/aicpu/*.cpp",), include, ("include", "aicpu_tiling"))
 
 
 def toolkit_headers(root: Path) -> Headers | None:
@@ -83,17 +133,19 @@ def toolkit_headers(root: Path) -> Headers | None:
         return None
     basic = found[0]
     high = basic.parent / "highlevel_api"
+    arch = basic.parents[2]
     include = (
         root / CPU_LIB,
-        basic.parents[2] / "include",
+        arch / "include",
         *(basic, basic / "impl", basic / "interface"),
         *(high, high / "lib", high / "impl", high / "lib" / "matmul"),
     )
-    return Headers(f"CANN toolkit {root.name}", include, (), {"builtins.h": BUILTINS})
+    kernels = kernel_part(include, (), {"builtins.h": BUILTINS})
+    return Headers(f"CANN toolkit {root.name}", (kernels, *host_parts(arch, root), aicpu_part(arch)))
 
 
 def open_headers(root: Path, cpu_lib: Path | None) -> Headers | None:
-    """Headers of an asc-devkit checkout; None if `root` is not one."""
+    """Headers of an asc-devkit checkout, which has those of kernels only; None if `root` is not one."""
     if not (root / "include" / "basic_api" / "kernel_basic_intf.h").is_file():
         return None
     if cpu_lib is None or not (cpu_lib / CPU_LIB).is_dir():
@@ -101,7 +153,7 @@ def open_headers(root: Path, cpu_lib: Path | None) -> Headers | None:
     folders = ("include", "include/basic_api", "impl/basic_api", "impl", ".")
     include = (*(root / folder for folder in folders), cpu_lib / CPU_LIB)
     stand_ins = {"builtins.h": BUILTINS + NEWER_NAMES, "kernel_operator.h": BASIC_OPERATOR, "simt_stub.h": ""}
-    return Headers(f"asc-devkit {root.name}", include, ("__NPU_ARCH__=2201",), stand_ins)
+    return Headers(f"asc-devkit {root.name}", (kernel_part(include, ("__NPU_ARCH__=2201",), stand_ins),))
 
 
 def find_headers(root: Path, cpu_lib: Path | None) -> Headers:
@@ -115,22 +167,23 @@ def find_headers(root: Path, cpu_lib: Path | None) -> Headers:
     return headers
 
 
-def entry_files(root: Path = ROOT) -> list[Path]:
-    """Sources with a kernel entry. They bring all headers and instantiate every variant."""
-    return sorted(root.glob("op_kernel/*/*.cpp"))
+def source_files(part: Part, root: Path = ROOT) -> list[Path]:
+    """All sources of a part."""
+    return sorted(path for pattern in part.sources for path in root.glob(pattern))
 
 
-def compile_errors(source: Path, headers: Headers, compiler: str) -> str:
+def compile_errors(source: Path, part: Part, compiler: str) -> str:
     """Compile one source without output; the answer is empty or what the compiler says."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in headers.stand_ins.items():
+        for name, text in part.stand_ins.items():
             (Path(folder) / name).write_text(text)
         command = [compiler, *FLAGS]
         if "clang" in Path(compiler).name:
             command += CLANG_FLAGS
-        command += [f"-D{define}" for define in (*DEFINES, *headers.defines)]
-        command += ["-include", f"{folder}/builtins.h", f"-I{folder}"]
-        command += [f"-I{path}" for path in (*headers.include, ROOT / "include", ROOT / "op_kernel")]
+        command += [f"-D{define}" for define in part.defines]
+        if "builtins.h" in part.stand_ins:
+            command += ["-include", f"{folder}/builtins.h"]
+        command += [f"-I{path}" for path in (folder, *part.include, *(ROOT / name for name in part.ours))]
         command.append(str(source))
         run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode == 0:
@@ -139,8 +192,8 @@ def compile_errors(source: Path, headers: Headers, compiler: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check every kernel; 0 if all compile, 1 if not, 2 if there is nothing to check against."""
-    parser = argparse.ArgumentParser(description="Check the kernel sources against real CANN headers.")
+    """Check every source; 0 if all compile, 1 if not, 2 if there is nothing to check against."""
+    parser = argparse.ArgumentParser(description="Check the NPU sources against real CANN headers.")
     parser.add_argument("--cann", type=Path, required=True, help="toolkit (8.1) or asc-devkit checkout (9.x)")
     parser.add_argument("--cpu-lib", type=Path, help=f"for asc-devkit: toolkit that has {CPU_LIB}")
     parser.add_argument("--compiler", default="g++", help="host compiler, g++ or clang++")
@@ -151,10 +204,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"check_headers: {missing}", file=sys.stderr)
         return 2
     failed = 0
-    for source in entry_files():
-        errors = compile_errors(source, headers, options.compiler)
+    for part, source in [(p, source) for p in headers.parts for source in source_files(p)]:
+        errors = compile_errors(source, part, options.compiler)
         failed += bool(errors)
-        name = source.relative_to(ROOT)
+        name = f"{source.relative_to(ROOT)} ({part.name})"
         print(f"{name}: {'errors' if errors else 'OK'} ({headers.name}, {options.compiler})")
         print(errors, end="")
     return 1 if failed else 0

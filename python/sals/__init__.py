@@ -18,6 +18,7 @@ _SUBMODULES = frozenset(
         "calibration",
         "integrations",
         "layouts",
+        "npu_package",
         "ops",
         "plan_view",
         "reference",
@@ -37,6 +38,9 @@ _REBUILD = "Build it with `make test` in a checkout, or with `pip install .`."
 
 def _load_operators() -> None:
     """Register ``torch.ops.sals.*``, refusing a torch that this build was not made for."""
+    from sals.npu_package import announce, package_folder
+
+    announce(package_folder())
     import torch
 
     library = Path(__file__).with_name("_ops.so")

@@ -20,7 +20,7 @@ PlanArgs read_plan(const Arguments& a);  // qsi_plan and sfaa_plan
 ProjectQueryArgs read_project_query(const Arguments& a);
 WriteCacheArgs read_write_cache(const Arguments& a);
 
-// The selection arguments without max_seq_len, which may be symbolic.
+// The selection arguments; max_seq_len is 0 where it is symbolic.
 SelectionArgs read_selection(const Arguments& a);
 
 // Raises ValueError with the status' sentence.

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "register/op_def_registry.h"
+
+namespace sals::host {
+
+ge::graphStatus sfaa_tiling(gert::TilingContext* context);
+ge::graphStatus sfaa_shapes(gert::InferShapeContext* context);
+ge::graphStatus sfaa_types(gert::InferDataTypeContext* context);
+
+}  // namespace sals::host
