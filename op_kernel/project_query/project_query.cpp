@@ -8,6 +8,7 @@ extern "C" __global__ __aicore__ void sals_project_query(GM_ADDR query, GM_ADDR 
                                                          GM_ADDR query_scale, GM_ADDR workspace,
                                                          GM_ADDR tiling) {
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+    REGISTER_TILING_DEFAULT(sals::ProjectQueryTiling);  // tells CANN how much room the tiling needs
     static_cast<void>(workspace);
     const auto sizes = sals::read_tiling<sals::ProjectQueryTiling>(tiling);
     const sals::project_query::Arguments args = {query, projection, packed, query_scale};

@@ -43,6 +43,7 @@ extern "C" __global__ __aicore__ void sals_qsi(GM_ADDR query, GM_ADDR query_scal
                                                GM_ADDR block_ids, GM_ADDR selected_lens, GM_ADDR workspace,
                                                GM_ADDR tiling) {
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    REGISTER_TILING_DEFAULT(sals::QsiTiling);  // tells CANN how much room the tiling needs
     const int32_t cores = static_cast<int32_t>(AscendC::GetBlockNum());
     sals::preload_lines(tiling, 0, (sizeof(sals::QsiTiling) - 1) / sals::AtlasA2::CACHE_LINE_BYTES + 1);
     sals::PlanReader::preload_tiles(plan, cores);

@@ -152,10 +152,11 @@ def run_write_cache(
         name: array if array is None or name in read_only else inout(array)
         for name, array in in_place.items()
     }
+    second_addresses = {f"{name}_ref": None for name in in_place}  # as outputs; the kernel does not use them
     return launch(
         library,
         "sals_write_cache",
-        {**inputs, **arguments, "workspace": None, "tiling": call["tiling"]},
+        {**inputs, **arguments, **second_addresses, "workspace": None, "tiling": call["tiling"]},
         kind="vector",
         cores=cores,
         seed=seed,

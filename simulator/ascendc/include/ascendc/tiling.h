@@ -32,6 +32,6 @@ void read_tiling(T& tiling, const uint8_t* gm, sals::sim::Where where) {
     tiling_struct tiling_data;                                              \
     ::AscendC::internal::read_tiling(tiling_data, tiling_arg, ::sals::sim::Where::here())
 
-#define REGISTER_TILING_DEFAULT(tiling_struct) using SimDefaultTiling = tiling_struct
+#define REGISTER_TILING_DEFAULT(tiling_struct) using SimDefaultTiling [[maybe_unused]] = tiling_struct
 #define GET_TILING_DATA(tiling_data, tiling_arg) \
     GET_TILING_DATA_WITH_STRUCT(SimDefaultTiling, tiling_data, tiling_arg)
