@@ -99,3 +99,26 @@ def test_the_ai_cpu_task_has_every_attribute(signatures, op):
     source = (ROOT / f"op_host/{op}/api.cpp").read_text()
     names = re.search(r"OP_ATTR_NAMES\(\{(.*?)\}\)", source, re.DOTALL)[1]
     assert re.findall(r'"(\w+)"', names) == [name for name, *_ in of(signatures, op, "attribute")]
+
+
+KERNELS = {"qsi": "Qsi", "sfaa": "Sfaa", "project_query": "ProjectQuery", "write_cache": "WriteCache"}
+
+
+# CANN passes addresses in this order, and a tensor that is input and output as both.
+@pytest.mark.parametrize("op", KERNELS)
+def test_a_kernel_takes_what_cann_passes_to_it(signatures, op):
+    source = (ROOT / f"op_kernel/{op}/{op}.cpp").read_text()
+    parameters = re.search(rf"void sals_{op}\((.*?)\)", source, re.DOTALL)[1]
+    inputs = [name for name, _ in of(signatures, op, "input")]
+    outputs = [f"{name}_ref" if name in inputs else name for name, _ in of(signatures, op, "output")]
+    expected = [*inputs, *outputs, "workspace", "tiling"]
+    assert [" ".join(p.split()) for p in parameters.split(",")] == [f"GM_ADDR {name}" for name in expected]
+
+
+@pytest.mark.parametrize(("op", "name"), KERNELS.items())
+def test_a_kernel_registers_the_tiling_that_the_host_writes(op, name):
+    kernel = (ROOT / f"op_kernel/{op}/{op}.cpp").read_text()
+    assert f"REGISTER_TILING_DEFAULT(sals::{name}Tiling);" in kernel
+    host = (ROOT / f"op_host/{op}/tiling.cpp").read_text()
+    assert f"make_{op}_tiling(" in host
+    assert f"inline {name}Tiling make_{op}_tiling(" in (ROOT / f"include/sals/{op}_launch.h").read_text()
