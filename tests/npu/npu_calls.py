@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of operators with their tensors on a simulated NPU, and scripts that run in processes of their own."""
+"""Operator calls with tensors on a simulated NPU, and scripts that run in processes of their own."""
 
 from __future__ import annotations
 

@@ -93,19 +93,16 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream) {
 aclError aclrtStreamWaitEvent(aclrtStream handle, aclrtEvent event) {
     Stream* stream = stream_of(handle);
     if (stream == nullptr) return no_stream("aclrtStreamWaitEvent");
-    event_of(event).make_wait(*stream);
-    return ACL_ERROR_NONE;
+    return report(event_of(event).make_wait(*stream));
 }
 
-aclError aclrtSynchronizeEvent(aclrtEvent event) {
-    event_of(event).synchronize();
-    return ACL_ERROR_NONE;
-}
+aclError aclrtSynchronizeEvent(aclrtEvent event) { return report(event_of(event).synchronize()); }
 
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
-    *status =
-        event_of(event).complete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
-    return ACL_ERROR_NONE;
+    bool complete = false;
+    const Outcome outcome = event_of(event).query(complete);
+    *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    return report(outcome);
 }
 
 aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) {

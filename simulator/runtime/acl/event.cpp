@@ -2,15 +2,20 @@
 #include "acl/event.h"
 
 #include <algorithm>
+#include <string>
 
 namespace sals::npu {
 
 void Event::record(Stream& stream) {
-    uint64_t version = 0;
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        version = ++recorded_;
+    const std::shared_ptr<Capture> capture = stream.capture();
+    std::unique_lock<std::mutex> lock(mutex_);
+    capture_ = capture;
+    if (capture != nullptr) {
+        progress_ = capture->progress(stream);
+        return;
     }
+    const uint64_t version = ++recorded_;
+    lock.unlock();
     stream.push({"record event",
                  [self = shared_from_this(), version] {
                      self->finish(version);
@@ -19,20 +24,57 @@ void Event::record(Stream& stream) {
                  true});
 }
 
-void Event::make_wait(Stream& stream) {
+Outcome Event::make_wait(Stream& stream) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (capture_ != nullptr || stream.capture() != nullptr) return wait_in_capture(stream);
+    const uint64_t version = recorded_;
+    lock.unlock();
     stream.push({"wait event",
-                 [self = shared_from_this(), version = recorded()] {
+                 [self = shared_from_this(), version] {
                      self->wait_for(version);
                      return Outcome{};
                  },
                  true});
+    return {};
 }
 
-void Event::synchronize() { wait_for(recorded()); }
+Outcome Event::wait_in_capture(Stream& stream) {
+    const std::shared_ptr<Capture> of_stream = stream.capture();
+    if (capture_ == nullptr) {
+        if (recorded_ == 0) return {};
+        of_stream->invalidate();
+        return {ACL_ERROR_RT_CAPTURE_DEPENDENCY,
+                "aclrtStreamWaitEvent: a stream that is being captured must not wait for an event that was "
+                "recorded outside the capture"};
+    }
+    if (capture_->is_over() || (of_stream != nullptr && of_stream != capture_)) {
+        return {ACL_ERROR_RT_EVENT_CAPTURED,
+                "aclrtStreamWaitEvent: the event was recorded in another capture"};
+    }
+    capture_->join(stream, progress_);
+    return {};
+}
 
-bool Event::complete() {
+Outcome Event::check_not_captured(const char* what) {
+    if (capture_ == nullptr) return {};
+    if (!capture_->is_over()) capture_->invalidate();
+    return {ACL_ERROR_RT_EVENT_CAPTURED,
+            std::string(what) + ": the event was recorded in a capture, so it never completes"};
+}
+
+Outcome Event::synchronize() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const Outcome outcome = check_not_captured("aclrtSynchronizeEvent");
+    const uint64_t version = recorded_;
+    lock.unlock();
+    if (outcome.ok()) wait_for(version);
+    return outcome;
+}
+
+Outcome Event::query(bool& complete) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return completed_ >= recorded_;
+    complete = completed_ >= recorded_;
+    return check_not_captured("aclrtQueryEventStatus");
 }
 
 void Event::reset() {
@@ -56,11 +98,6 @@ void Event::finish(uint64_t version) {
 void Event::wait_for(uint64_t version) {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return completed_ >= version; });
-}
-
-uint64_t Event::recorded() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return recorded_;
 }
 
 }  // namespace sals::npu

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "acl/capture.h"
 #include "acl/trace.h"
 
 namespace sals::npu {
@@ -18,6 +19,7 @@ Stream::~Stream() {
 }
 
 void Stream::push(Task task) {
+    if (const std::shared_ptr<Capture> graph = capture()) return graph->add(*this, std::move(task));
     const std::lock_guard<std::mutex> lock(mutex_);
     tasks_.push_back(std::move(task));
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
@@ -25,6 +27,10 @@ void Stream::push(Task task) {
 }
 
 Outcome Stream::synchronize() {
+    if (const std::shared_ptr<Capture> graph = capture()) {
+        graph->invalidate();
+        return {ACL_ERROR_RT_STREAM_CAPTURED, "a stream that is being captured must not be synchronised"};
+    }
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty() && !running_; });
     return failure_;
@@ -33,6 +39,16 @@ Outcome Stream::synchronize() {
 bool Stream::idle() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return tasks_.empty() && !running_;
+}
+
+std::shared_ptr<Capture> Stream::capture() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return capture_;
+}
+
+void Stream::set_capture(std::shared_ptr<Capture> capture) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    capture_ = std::move(capture);
 }
 
 void Stream::work() {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // stream.h - a stream: one worker thread that runs its tasks in order. The first task that fails stops the
 // stream for good, as a kernel exception stops a device's: later tasks are dropped and every
-// synchronisation reports the failure.
+// synchronisation reports the failure. While a stream is being captured, its tasks go into the graph instead.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -20,6 +21,8 @@ struct Task {
     std::function<Outcome()> run;
     bool always = false;  // also on a stream that has failed: whoever waits for the task must not hang
 };
+
+class Capture;
 
 class Stream {
 public:
@@ -35,6 +38,9 @@ public:
     Outcome synchronize();
     bool idle();
 
+    std::shared_ptr<Capture> capture();  // null: not being captured
+    void set_capture(std::shared_ptr<Capture> capture);
+
 private:
     void work();
     void run(const Task& task);
@@ -47,6 +53,7 @@ private:
     bool running_ = false;
     bool stopping_ = false;
     Outcome failure_;
+    std::shared_ptr<Capture> capture_;
     std::thread worker_;  // started by the first task
 };
 

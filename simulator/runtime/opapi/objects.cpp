@@ -35,6 +35,7 @@ int64_t aclTensor::elements() const {
 }
 
 bool aclTensor::is_contiguous() const {
+    if (elements() == 0) return true;
     int64_t expected = 1;
     for (size_t axis = shape.size(); axis-- > 0;) {
         if (shape[axis] != 1 && strides[axis] != expected) return false;
