@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
+VENV_NPU := .venv-npu
+PIP_NPU := $(VENV_NPU)/bin/pip --disable-pip-version-check
 SANITIZERS := address,undefined
 SANITIZE_DIR := build/sanitize
 
@@ -12,10 +14,10 @@ SANITIZE_DIR := build/sanitize
 # build would install torch a second time.
 BUILD_REQUIRES := $(shell sed -n 's/^requires = \[\(.*\)\]/\1/p' pyproject.toml | tr -d ',')
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml $(shell find include aicpu_tiling op_kernel simulator python -type f \
-    \( -name '*.h' -o -name '*.cpp' -o -name '*.py' -o -name '*.in' \) ! -name _build_info.py)
+    \( -name '*.h' -o -name '*.cpp' -o -name '*.py' -o -name '*.in' -o -name CMakeLists.txt \) ! -name _build_info.py)
 CXX_SOURCES = $(shell git ls-files '*.h' '*.cpp')
 
-.PHONY: demo demo-quick test test-all sanitize lint bench clean
+.PHONY: demo demo-quick test test-all test-npu sanitize lint bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sals demo
@@ -28,6 +30,11 @@ test: $(VENV)/.test
 
 test-all: $(VENV)/.test $(VENV)/.demo
 	$(BIN)/pytest -m "not npu"
+
+# The unmodified torch_npu on the simulated runtime (simulator/runtime). It has an environment of its own:
+# where torch_npu is installed, torch itself cannot be imported without a runtime.
+test-npu: $(VENV_NPU)/.test
+	$(VENV_NPU)/bin/pytest tests/npu -m npu
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.bench_plan
@@ -53,7 +60,7 @@ sanitize: $(VENV)/.test
 	    PYTHONPATH=$(SANITIZE_DIR)/package $(BIN)/python -m pytest -m sanitize -p no:cacheprovider
 
 clean:
-	rm -rf build dist $(VENV)
+	rm -rf build dist $(VENV) $(VENV_NPU)
 
 $(VENV)/.build-requires: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -63,6 +70,13 @@ $(VENV)/.build-requires: pyproject.toml
 # Installing again builds only what changed: the build folder is kept.
 $(VENV)/.test: $(VENV)/.build-requires $(PACKAGE_SOURCES)
 	$(PIP) install --no-build-isolation ".[test,demo]"
+	touch $@
+
+$(VENV_NPU)/.test: pyproject.toml $(PACKAGE_SOURCES)
+	$(PYTHON) -m venv $(VENV_NPU)
+	$(PIP_NPU) install $(BUILD_REQUIRES) cmake ninja
+	$(PIP_NPU) install "$$(sed -n 's/^npu = \["\(.*\)"\]/\1/p' pyproject.toml)"
+	$(PIP_NPU) install --no-build-isolation -C build-dir=build/npu -C cmake.define.SALS_NPU_SIM=ON ".[test]"
 	touch $@
 
 $(VENV)/.demo: $(VENV)/.build-requires $(PACKAGE_SOURCES)
