@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modelled time of the NPU kernels beside their memory floor, and what the two selection policies cost.
+"""Modelled time of the NPU kernels beside their floor, of the selection policies, and of a decode step.
 
 Usage: python -m benchmarks.bench_kernels [--long] [--markdown FILE]
 Everything is modelled by the simulator; nothing was measured on an NPU. --long adds a million tokens for 84
@@ -17,11 +17,26 @@ import numpy as np
 from sals.selection import Selection
 from sals.simulator.qsi import qsi_roofline, run_qsi
 from sals.simulator.qsi_trial import QsiTrial
+from sals.simulator.sfaa_trial import SfaaTrial
+from sals.simulator.step import StepTrial, run_step, total_of
 
 TOKENS = (10_240, 65_536, 131_072, 1_048_576)
 BATCHES = (1, 84)
 LONG_TOKENS = 64_000_000  # above, only with --long
 SELECTED = (4096, 8192, 65_536)  # candidates of the comparison of policies
+ATTENTION = (  # group, query tokens, layout
+    (8, 1, "PA_NZ"),
+    (8, 1, "PA_KV"),
+    (8, 1, "PA_BNSD"),
+    (10, 4, "PA_NZ"),
+)
+STEPS = (
+    StepTrial(84, 10_240, layout="PA_NZ"),
+    StepTrial(84, 10_240, layout="PA_BNSD"),
+    StepTrial(84, 32_768, heads=1, layout="PA_NZ"),
+    StepTrial(1, 131_072, layout="PA_NZ"),
+)
+KEEPS = ("1/4", "1/6")
 SELECTION_FILES = (
     "select_", "find_threshold", "bracket_search", "pack_scores", "sorted_sample", "sort_records",
     "score_row", "write_row",
@@ -80,6 +95,41 @@ def selection_rows() -> Iterator[Sequence[str]]:
         yield f"{candidates:,}", f"{ladder:,.0f}", f"{threshold:,.0f}", f"{ladder / threshold:.1f}"
 
 
+def attention_rows() -> Iterator[Sequence[str]]:
+    yield (
+        "query rows", "layout", "HBM bytes / floor", "L2 bytes / formula", "floor, µs", "bound",
+        "modelled, µs", "of the roofline",
+    )  # fmt: skip
+    for group, s_q, layout in ATTENTION:
+        trial = SfaaTrial(batch=84, group=group, s_q=s_q, layout=layout)
+        arguments = trial.arguments()
+        outputs, result = trial.run(arguments, race_detection=False)
+        roof = trial.roofline(result, arguments, outputs)
+        yield (
+            str(group * s_q), layout, f"{roof.traffic:.3f}", f"{roof.exchanged_bytes / roof.exchange:.3f}",
+            f"{roof.floor / result.clock_ghz / 1e3:.1f}", roof.bound, f"{result.microseconds:.1f}",
+            f"{roof.efficiency:.0%}",
+        )  # fmt: skip
+
+
+def step_rows() -> Iterator[Sequence[str]]:
+    yield (
+        "batch", "tokens", "KV heads", "layout", "keep", "project_query", "qsi", "sfaa", "in all", "dense",
+        "against dense", "goal",
+    )  # fmt: skip
+    for trial in STEPS:
+        times = run_step(trial, KEEPS, race_detection=False)
+        for keep, stages in times.steps.items():
+            cells = (
+                f"{s.microseconds:.1f} ({s.floor:.1f})" for s in (*stages, total_of(stages), times.dense)
+            )
+            goal = times.goal(keep)
+            yield (
+                str(trial.batch), f"{trial.seq_len:,}", str(trial.heads), trial.layout, str(keep), *cells,
+                f"{times.speedup(keep):.2f} x", f"{goal} x" if goal else "-",
+            )  # fmt: skip
+
+
 def report(long: bool) -> Iterator[str]:
     yield "Modelled by the simulator (24 cores, 1.85 GHz); nothing was measured on an NPU."
     yield ""
@@ -90,6 +140,16 @@ def report(long: bool) -> Iterator[str]:
     yield "Selection of one row, at most 2,048 blocks, vector cycles (the ladder returns ids by score):"
     yield ""
     yield from markdown(list(selection_rows()))
+    yield ""
+    yield "Attention: 84 x 10,240 tokens, 2 KV heads, head_dim 128, pages of 128, keep 1/4; without launch."
+    yield ""
+    yield from markdown(list(attention_rows()))
+    yield ""
+    yield "Decode step of one layer, 8 query rows per KV head, µs (floor); without launches, of which a step"
+    yield "has three and dense attention one. Dense is the same attention kernel over all blocks. The index"
+    yield "keys are random, so lists have few runs. Plans are made on another stream and are not modelled."
+    yield ""
+    yield from markdown(list(step_rows()))
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ all layers, which is not modelled. Dense attention is sfaa with every block in i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -177,7 +177,7 @@ def step_text(times: StepTimes) -> str:
     """Lay out the stages with their floors, the sums against dense attention, and the goals."""
     keeps = list(times.steps)
     stages = list(zip(*times.steps.values(), strict=True))
-    sums = [_sum(stages) for stages in (*times.steps.values(), (times.dense,))]
+    sums = [total_of(stages) for stages in (*times.steps.values(), (times.dense,))]
     goals = [times.goal(keep) for keep in keeps]
     rows = [
         ("modelled us (floor)", [*(f"keep {keep}" for keep in keeps), "dense"]),
@@ -200,7 +200,7 @@ def _cell(stage: Stage) -> str:
     return f"{stage.microseconds:.1f} ({stage.floor:.1f})"
 
 
-def _sum(stages: Iterable[Stage]) -> Stage:
-    stages = list(stages)
-    total = sum(stage.microseconds for stage in stages)
-    return Stage("in all", total, sum(stage.floor for stage in stages))
+def total_of(stages: Sequence[Stage]) -> Stage:
+    """Add up stages that run one after the other."""
+    time = sum(stage.microseconds for stage in stages)
+    return Stage("in all", time, sum(stage.floor for stage in stages))
