@@ -21,6 +21,7 @@ _SUBMODULES = frozenset(
         "npu_package",
         "ops",
         "plan_view",
+        "planning",
         "reference",
         "selection",
         "simulator",
@@ -32,6 +33,7 @@ _HOMES = {
     "attach": "integrations.transformers",
     "calibrate": "calibration",
     "detach": "integrations.transformers",
+    "plan_async": "planning",
 }
 _REBUILD = "Build it with `make test` in a checkout, or with `pip install .`."
 

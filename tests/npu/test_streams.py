@@ -9,6 +9,8 @@ import pytest
 import torch
 
 import calls
+import operators
+import sals
 from npu import simulated_runtime
 from npu.npu_calls import on_npu
 
@@ -70,26 +72,33 @@ def test_plan_on_a_second_stream(runtime, waits: bool) -> None:
     assert torch.equal(seen.cpu(), expected)
 
 
-def test_planned_step_on_two_streams() -> None:
+def test_plan_async_runs_beside_the_step(runtime) -> None:
+    """The plan comes after what the stream was given before, and not after what it is given later."""
+    call = on_npu(calls.qsi_plan())
+    main, other = torch.npu.Stream(), torch.npu.Stream()
+    lens = torch.zeros_like(calls.qsi_plan()["seq_lens"]).npu()
+    torch.npu.synchronize()
+    with torch.npu.stream(main):
+        lens.copy_(call["seq_lens"])
+        pending = sals.plan_async(operators.ops.qsi_plan, **{**call, "seq_lens": lens})
+    runtime.sals_npu_hold(main.npu_stream)
+    with torch.npu.stream(other):
+        plan = pending.wait().cpu()
+    assert torch.equal(plan, calls.run("qsi_plan", calls.qsi_plan()))
+
+
+def test_planned_step() -> None:
     """The whole step as it is meant: plans on a second stream, indexer and attention on the first."""
-    qsi, sfaa = calls.qsi(), calls.sfaa()
-    side = torch.npu.Stream()
-    ready = torch.npu.current_stream().record_event()
-    with torch.npu.stream(side):
-        side.wait_event(ready)
-        plans = [
-            calls.run(op, on_npu({**calls.BUILDERS[op](), "num_cores": 0}))
-            for op in ("qsi_plan", "sfaa_plan")
-        ]
-        made = side.record_event()
-    torch.npu.current_stream().wait_event(made)
-    for plan in plans:
-        plan.record_stream(torch.npu.current_stream())
-    block_ids, _ = calls.run("qsi", {**on_npu(qsi), "plan": plans[0]})
-    out, _ = calls.run("sfaa", {**on_npu(sfaa), "plan": plans[1]})
-    assert torch.equal(block_ids.cpu(), calls.run("qsi", qsi)[0])
-    unplanned, _ = calls.run("sfaa", on_npu(sfaa))
-    torch.testing.assert_close(out, unplanned, rtol=2 / 128, atol=1e-3)
+    qsi, sfaa = on_npu(calls.qsi()), on_npu(calls.sfaa())
+    pending = [
+        sals.plan_async(getattr(operators.ops, op), **on_npu({**calls.BUILDERS[op](), "num_cores": 0}))
+        for op in ("qsi_plan", "sfaa_plan")
+    ]
+    block_ids, _ = calls.run("qsi", {**qsi, "plan": pending[0].wait()})
+    out, _ = calls.run("sfaa", {**sfaa, "plan": pending[1].wait()})
+    assert torch.equal(block_ids.cpu(), calls.run("qsi", calls.qsi())[0])
+    unplanned, _ = calls.run("sfaa", sfaa)
+    torch.testing.assert_close(out.cpu(), unplanned.cpu(), rtol=2 / 128, atol=1e-3)
 
 
 def test_workspace_is_not_reused_too_early(runtime) -> None:
