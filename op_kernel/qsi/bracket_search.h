@@ -42,6 +42,7 @@ public:
             length_ = row.size();
         } else {
             narrow_row(row);
+            row.prefetch();
         }
         for (int32_t round = 0; !is_found() && length_ > SORT_LIMIT; ++round) {
             narrow_list(round < SAMPLED_ROUNDS ? sample_list() : bracket_.upper_half());
@@ -85,31 +86,32 @@ private:
     }
 
     SALS_DEVICE void narrow_list(const Bracket& probe) {
+        const auto list = list_;
         const auto kept = pack_.kept();
         const auto scratch = pack_.scratch();
         const Amount high =
-            amount(scratch, pack_.pack(scratch, list_, probe.lowest, AscendC::CMPMODE::GE, length_));
+            amount(scratch, pack_.pack(scratch, list, probe.lowest, AscendC::CMPMODE::GE, length_));
+        list_ = kept;
         if (target_ > above_.weight + high.weight) {
-            length_ = pack_.pack(scratch, list_, probe.lowest, AscendC::CMPMODE::LT, length_);
+            length_ = pack_.pack(scratch, list, probe.lowest, AscendC::CMPMODE::LT, length_);
             Adds(kept, scratch, 0.0F, length_);
             above_ = above_ + high;
             inside_ = inside_ - high;
             bracket_.highest = probe.lowest - 1;
-        } else {
-            const Amount within = pack_lower(kept, scratch, high, probe);
-            const Amount higher = high - within;
-            if (target_ > above_.weight + higher.weight) {
-                above_ = above_ + higher;
-                inside_ = within;
-                bracket_ = probe;
-            } else {
-                pack_.pack(kept, scratch, probe.highest, AscendC::CMPMODE::GT, high.count);
-                inside_ = higher;
-                bracket_.lowest = probe.highest + 1;
-            }
-            length_ = inside_.count;
+            return;
         }
-        list_ = kept;
+        const Amount within = pack_lower(kept, scratch, high, probe);
+        const Amount higher = high - within;
+        if (target_ > above_.weight + higher.weight) {
+            above_ = above_ + higher;
+            inside_ = within;
+            bracket_ = probe;
+        } else {
+            pack_.pack(kept, scratch, probe.highest, AscendC::CMPMODE::GT, high.count);
+            inside_ = higher;
+            bracket_.lowest = probe.highest + 1;
+        }
+        length_ = inside_.count;
     }
 
     // ---- a row in global memory --------------------------------------------------------------------

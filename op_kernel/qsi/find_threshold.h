@@ -38,26 +38,18 @@ public:
     // 0 < k <= n
     SALS_DEVICE Cut find(ScoreRow& row, int32_t k) {
         search_.run(row, row.size(), k, k);
-        const int32_t above = search_.above().count;
+        const int32_t rank = k - search_.above().count;  // inside the bracket
         if (search_.bracket().is_one()) {
-            return cut(search_.bracket().lowest, above, above + search_.inside().count, k);
+            return {score_of_key(search_.bracket().lowest), search_.inside().count == rank ? ALL_TIES : rank};
         }
         SortedSample& sorted = search_.sample();
         sorted.sort_list(search_.list(), search_.length());
-        const uint32_t key = sorted.key(k - above - 1);
-        return cut(key, above + listed(key, AscendC::CMPMODE::GT), above + listed(key, AscendC::CMPMODE::GE),
-                   k);
+        const uint32_t key = sorted.key(rank - 1);
+        const bool is_last = rank < sorted.size() && sorted.key(rank) < key;
+        return {score_of_key(key), is_last ? ALL_TIES : rank - sorted.count_from(key + 1)};
     }
 
 private:
-    SALS_DEVICE Cut cut(uint32_t key, int32_t above, int32_t above_or_equal, int32_t k) const {
-        return {score_of_key(key), above_or_equal == k ? ALL_TIES : k - above};
-    }
-
-    SALS_DEVICE int32_t listed(uint32_t key, AscendC::CMPMODE mode) const {
-        return search_.pack().count_of(search_.list(), key, mode, search_.length());
-    }
-
     CountMeasure measure_;
     BracketSearch<CountMeasure> search_;
 };

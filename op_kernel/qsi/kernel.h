@@ -29,7 +29,7 @@ SALS_DEVICE void run_cube(AscendC::TPipe& pipe, const QsiTiling& tiling, const A
     PlanReader plan = plan_reader(tiling, args, core);
     ScoreBlocks<RANK, FORM> score(pipe, tiling, args, core);
     score.open();
-    for (Piece piece; plan.next(piece);) score.run(scored_piece(rows, piece));
+    for (Piece piece; plan.next(piece);) score.run(scored_piece(rows, piece, core));
     score.close();
 }
 
@@ -54,7 +54,7 @@ public:
     SALS_DEVICE void run() {
         reduce_.open();
         select_.open();
-        for (Piece piece; plan_.next(piece);) run_piece(scored_piece(rows_, piece));
+        for (Piece piece; plan_.next(piece);) run_piece(scored_piece(rows_, piece, core_));
         join_rows();
         if (plan_.num_merges() > 0) merge_rows();
         if (!plan_.is_valid()) refuse();
@@ -69,6 +69,7 @@ private:
         } else if (piece.row.is_scored) {
             run_row(piece);
         } else if (unscored_rows_++ % AtlasA2::AIV_PER_AIC == half_) {
+            select_.prepare(piece.row);
             select_.run(piece.row, scores_at(0));
         }
     }
@@ -81,6 +82,7 @@ private:
         AscendC::CrossCoreSetFlag<MODE_VECTOR_PAIR, PIPE_MTE3>(V2V_ROW_SCORED);
         ++unjoined_rows_;
         if (scored_rows_++ % AtlasA2::AIV_PER_AIC == half_) {
+            select_.prepare(piece.row);
             join_rows();
             select_.run(piece.row, scores);
         }
@@ -93,9 +95,10 @@ private:
 
     // There are fewer cut rows than cores.
     SALS_DEVICE void merge_rows() {
-        AscendC::SyncAll<true>();
-        if (half_ != 0 || core_ >= plan_.num_merges()) return;
+        if (half_ != 0 || core_ >= plan_.num_merges()) return AscendC::SyncAll<true>();
         const RowInfo row = rows_.at(plan_.merge_row(core_, tiling_.num_cores));
+        AscendC::SyncAll<true>();  // waits for all that was written
+        select_.prepare(row);
         select_.run(row, scores_at(qsi_cut_scores_offset(tiling_, core_)));
     }
 

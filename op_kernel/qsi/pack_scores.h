@@ -45,13 +45,6 @@ public:
         return packed;
     }
 
-    // How many scores have x <mode> key.
-    SALS_DEVICE int32_t count_of(const AscendC::LocalTensor<float>& x, uint32_t key, AscendC::CMPMODE mode,
-                                 int32_t count) const {
-        compare(mask(), x, score_of_key(key), mode, count);
-        return gather(scratch(), x, mask(), count, UB_RESULT);
-    }
-
 private:
     template <class T>
     SALS_DEVICE AscendC::LocalTensor<T> part(uint32_t offset) const {

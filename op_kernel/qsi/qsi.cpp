@@ -53,7 +53,6 @@ extern "C" __global__ __aicore__ void sals_qsi(GM_ADDR query, GM_ADDR query_scal
                                        query_start_loc, block_table,   plan,
                                        block_ids,       selected_lens, AscendC::GetUserWorkspace(workspace)};
     sals::PlanReader::preload_rows(plan, cores);
-    if (sizes.batch > 0) sals::preload_lines(seq_lens, 0, 1);
     AscendC::TPipe pipe;
     if ASCEND_IS_AIC {
         sals::qsi::dispatch_cube(pipe, sizes, args);

@@ -2,9 +2,8 @@
 // reduce_scores.h - vector stage: a score for every block of a share.
 //     logit[t] = float(dots[t]) * (query_scale * key_scale[t])
 //     score    = m + ln(sum over the block of exp(logit - m)),  m = max logit;  NaN becomes -inf
-// Runs on   both vector cores of a group, a share of every hand-off each; the last hand-off of a row may
-// leave
-//           the second core without tokens, which takes part all the same
+// Runs on   both vector cores of a group, half of every hand-off each; a short one may leave the second core
+//           without tokens, which takes part all the same
 // Path      ws_dots, key_scale --MTE2--> ub --V--> ub_block_scores --MTE3--> scores of the row
 // Reads     ws_dots [QSI_RING_SLOTS][QSI_HANDOFF_TOKENS] int32   key_scale, see kv_layout.h   query_scale
 // Writes    scores [n] fp32, its own blocks
@@ -53,11 +52,11 @@ public:
         for (int32_t begin = piece.begin; begin < piece.end; ++handoffs_) {
             const int32_t end = part_end(piece, begin, QSI_HANDOFF_TOKENS, piece.end);
             const int32_t slot_begin = begin - (begin - piece.origin) % QSI_HANDOFF_TOKENS;
-            const int32_t share_begin = slot_begin + half_ * QSI_SHARE_TOKENS;
-            const int32_t share_end = share_begin + QSI_SHARE_TOKENS;
-            const int32_t first = begin > share_begin ? begin : share_begin;
-            const int32_t last = end < share_end ? end : share_end;
-            reduce_share({first, last - first, first - slot_begin}, piece.row, query_scale, scores);
+            const int32_t half_tokens = round_up(end - begin, 2 * QSI_TILE_TOKENS) / 2;
+            const int32_t first = begin + half_ * half_tokens;
+            const int32_t last = first + half_tokens;
+            reduce_share({first, (last < end ? last : end) - first, first - slot_begin}, piece.row,
+                         query_scale, scores);
             begin = end;
         }
     }

@@ -21,6 +21,8 @@ class RowTable {
 public:
     SALS_DEVICE RowTable(const QsiTiling& tiling, const Arguments& args)
         : tiling_(tiling), params_(selection_params(tiling)) {
+        lengths_ = args.seq_lens;
+        block_table_ = args.block_table;
         seq_lens_ = global_tensor<int32_t>(args.seq_lens);
         has_query_lens_ = args.query_lens != nullptr;
         query_lens_ = global_tensor<int32_t>(args.query_lens);
@@ -29,6 +31,17 @@ public:
 
     SALS_DEVICE const QsiTiling& tiling() const { return tiling_; }
     SALS_DEVICE const SelectionParams& params() const { return params_; }
+
+    // Fetches into the scalar cache what the first load of a row needs, all at once: the length of its
+    // request and the page of its candidate token `token`. In TND the request must be searched first.
+    SALS_DEVICE void preload(int32_t row, int64_t token) const {
+        if (tiling_.query_layout == static_cast<int32_t>(QueryLayout::TND)) return;
+        const int64_t request = row / tiling_.n_idx / tiling_.s_q;
+        preload_word(lengths_, request);
+        if (block_table_ == nullptr) return;
+        const int64_t column = (params_.sink_blocks * params_.block_size + token) / tiling_.page_size;
+        if (column < tiling_.max_pages) preload_word(block_table_, request * tiling_.max_pages + column);
+    }
 
     SALS_DEVICE RowInfo at(int32_t row) const {
         RowInfo info;
@@ -52,6 +65,10 @@ public:
     }
 
 private:
+    SALS_DEVICE static void preload_word(GM_ADDR tensor, int64_t index) {
+        preload_lines(tensor, index * int64_t{sizeof(int32_t)} / AtlasA2::CACHE_LINE_BYTES, 1);
+    }
+
     SALS_DEVICE void fill_budget(RowInfo& row) const {
         const bool by_coverage = params_.coverage_q > 0;
         row.k = static_cast<int32_t>(by_coverage ? clamp_budget<int64_t>(row.n, row.n, params_)
@@ -89,6 +106,8 @@ private:
 
     const QsiTiling& tiling_;
     SelectionParams params_;
+    GM_ADDR lengths_;
+    GM_ADDR block_table_;
     AscendC::GlobalTensor<int32_t> seq_lens_, query_lens_, query_start_loc_;
     bool has_query_lens_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // score_row.h - the scores of one row, chunk by chunk from global memory. The next chunk loads while one is
-// in use; a row of one chunk is loaded once and stays.
+// in use, and the first one when somebody expects to need it; a row of one chunk is loaded once and stays.
 //     for (row.rewind(); row.has_chunk(); row.release()) use(row.take(), row.begin(), row.count());
 #pragma once
 #include "qsi/sync.h"
@@ -26,10 +26,13 @@ public:
         chunk_ = chunk;
         chunks_ = (n + chunk - 1) / chunk;
         is_here_ = false;
+        is_next_ = false;
     }
 
     // The row is done with; its last chunk may be overwritten.
     SALS_DEVICE void detach() {
+        if (is_next_) WaitFlag<HardEvent::MTE2_V>(UB_CHUNK_FULL + first_slot_);
+        if (is_next_) SetFlag<HardEvent::V_MTE2>(UB_CHUNK_EMPTY + first_slot_);
         if (is_here_) SetFlag<HardEvent::V_MTE2>(UB_CHUNK_EMPTY + slot_);
     }
 
@@ -37,10 +40,17 @@ public:
     SALS_DEVICE const AscendC::GlobalTensor<float>& scores() const { return scores_; }
     SALS_DEVICE bool is_one_chunk() const { return chunks_ == 1; }
 
-    SALS_DEVICE void rewind() {
-        at_ = 0;
-        if (is_here_) return;
+    // Between two passes: loads the first chunk of the next.
+    SALS_DEVICE void prefetch() {
+        if (is_here_ || is_next_) return;
         load(0);
+        is_next_ = true;
+    }
+
+    SALS_DEVICE void rewind() {
+        prefetch();
+        at_ = 0;
+        is_next_ = false;
     }
 
     SALS_DEVICE bool has_chunk() const { return at_ < chunks_; }
@@ -92,6 +102,7 @@ private:
     int32_t first_slot_ = 0;  // of this pass
     int32_t next_slot_ = 0;   // to be loaded
     bool is_here_ = false;    // the only chunk is loaded
+    bool is_next_ = false;    // the first chunk of the next pass is
 };
 
 }  // namespace sals::qsi

@@ -31,24 +31,23 @@ public:
         writer_.close();
     }
 
-    // A row whose choice depends on no score needs none. What can be written before the ids are found is.
-    SALS_DEVICE void run(const RowInfo& row, const AscendC::GlobalTensor<float>& scores) {
-        const SelectionParams& params = rows_.params();
-        int32_t k = row.k;
+    // Begins a row: writes what is known before its scores are.
+    SALS_DEVICE void prepare(const RowInfo& row) {
         writer_.begin_row(row.row);
         writer_.write_run(0, row.first);
-        if (row.is_scored) scores_.attach(scores, row.n, Policy::CHUNK_SCORES);
-        if (rows_.min_kept(row) < k) k = coverage_.run(scores_, params);
-        writer_.write_length(static_cast<int32_t>(selected_tokens(row.visible, k, params)));
-        if (!row.is_scored) {
-            writer_.write_run(row.first, k);
-        } else if (k > 0) {
-            policy_.run(scores_, row.first, k);
+        if (!is_counted(row)) write_length(row, row.k);
+    }
+
+    // Ends a row that was prepared. If its choice depends on no score it needs none.
+    SALS_DEVICE void run(const RowInfo& row, const AscendC::GlobalTensor<float>& scores) {
+        if (row.is_scored) {
+            write_chosen(row, scores);
+        } else {
+            writer_.write_run(row.first, row.k);
         }
-        if (row.is_scored) scores_.detach();
         const int32_t tail = row.first + row.n;
-        const int32_t blocks = static_cast<int32_t>(num_blocks<int64_t>(row.visible, params.block_size));
-        writer_.write_run(tail, blocks - tail);
+        const int64_t blocks = num_blocks<int64_t>(row.visible, rows_.params().block_size);
+        writer_.write_run(tail, static_cast<int32_t>(blocks) - tail);
         writer_.finish_row();
     }
 
@@ -60,6 +59,24 @@ public:
     }
 
 private:
+    // Whether only the scores say how many candidates are kept.
+    SALS_DEVICE bool is_counted(const RowInfo& row) const { return rows_.min_kept(row) < row.k; }
+
+    SALS_DEVICE void write_length(const RowInfo& row, int32_t k) {
+        writer_.write_length(static_cast<int32_t>(selected_tokens(row.visible, k, rows_.params())));
+    }
+
+    SALS_DEVICE void write_chosen(const RowInfo& row, const AscendC::GlobalTensor<float>& scores) {
+        int32_t k = row.k;
+        scores_.attach(scores, row.n, Policy::CHUNK_SCORES);
+        if (is_counted(row)) {
+            k = coverage_.run(scores_, rows_.params());
+            write_length(row, k);
+        }
+        if (k > 0) policy_.run(scores_, row.first, k);
+        scores_.detach();
+    }
+
     const RowTable& rows_;
     RowWriter writer_;
     ScoreRow scores_;

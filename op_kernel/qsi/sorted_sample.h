@@ -33,16 +33,20 @@ public:
         AscendC::PipeBarrier<PIPE_V>();
         Adds(scores(), list, 0.0F, LANES, LIST_SAMPLE / LANES, spread);
         sort(LIST_SAMPLE);
+        caution_ = LIST_CAUTION;
     }
 
-    // ROW_SAMPLE of a row of more scores. The vector unit has finished with the buffer when its scores last
-    // left.
-    SALS_DEVICE void draw_from_row(const ScoreRow& row) {
-        const AscendC::DataCopyParams spread(ROW_SAMPLE / DATABLOCK_LANES, 1, row.size() / ROW_SAMPLE - 1, 0);
+    // Of a row of several chunks: more of a longer one, so that its brackets fit a list. The vector unit has
+    // finished with the buffer when its scores last left.
+    SALS_DEVICE void draw_from_row(ScoreRow& row) {
+        const int32_t size = row.size() <= 4 * CHUNK ? ROW_SAMPLE / 2 : ROW_SAMPLE;
+        const AscendC::DataCopyParams spread(size / DATABLOCK_LANES, 1, row.size() / size - 1, 0);
         DataCopy(scores(), row.scores(), spread);
         AscendC::SetFlag<AscendC::HardEvent::MTE2_V>(UB_SAMPLE_FULL);
+        row.prefetch();
         AscendC::WaitFlag<AscendC::HardEvent::MTE2_V>(UB_SAMPLE_FULL);
-        sort(ROW_SAMPLE);
+        sort(size);
+        caution_ = ROW_CAUTION;
     }
 
     // Not a sample but all of a list of at most SORT_LIMIT scores.
@@ -64,10 +68,25 @@ public:
         pick_halves(dst, records(0), FIRST_OF_TWO, count);
     }
 
+    // How many have a key of at least `bound`.
+    SALS_DEVICE int32_t count_from(uint32_t bound) const {
+        int32_t begin = 0;
+        int32_t end = size_;
+        while (begin < end) {
+            const int32_t middle = begin + (end - begin) / 2;
+            if (key(middle) >= bound) {
+                begin = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        return begin;
+    }
+
     // Takes account of a bracket: only members inside it count from here on.
     SALS_DEVICE void restrict_to(const Bracket& bracket) {
-        begin_ = key(0) <= bracket.highest ? 0 : first_below(bracket.highest + 1);
-        end_ = key(size_ - 1) >= bracket.lowest ? size_ : first_below(bracket.lowest);
+        begin_ = key(0) <= bracket.highest ? 0 : count_from(bracket.highest + 1);
+        end_ = key(size_ - 1) >= bracket.lowest ? size_ : count_from(bracket.lowest);
     }
     // Members that count.
     SALS_DEVICE int32_t begin() const { return begin_; }
@@ -84,28 +103,15 @@ public:
 
 private:
     static constexpr int32_t RUN = SORT_WIDTH * MERGE_WAYS;  // length after the first merge
+    static constexpr int32_t LIST_CAUTION = 2;               // a miss costs a pass over a list in UB,
+    static constexpr int32_t ROW_CAUTION = 3;                // or over a row
 
-    // The first member below a key.
-    SALS_DEVICE int32_t first_below(uint32_t bound) const {
-        int32_t begin = 0;
-        int32_t end = size_;
-        while (begin < end) {
-            const int32_t middle = begin + (end - begin) / 2;
-            if (key(middle) >= bound) {
-                begin = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        return begin;
-    }
-
-    // 2.5 standard deviations of the place that a score of a given rank has in the sample.
+    // `caution_` standard deviations of the place that a score of a given rank has in the sample.
     SALS_DEVICE int32_t margin_of(int64_t rank, int64_t population) const {
-        const int64_t variance =
-            25 * (end_ - begin_) * rank / population * (population - rank) / population / 4;
+        const int64_t members = end_ - begin_;
+        const int64_t variance = members * rank / population * (population - rank) / population;
         int32_t margin = 1;
-        while (margin * margin < variance) ++margin;
+        while (margin * margin < caution_ * caution_ * variance) ++margin;
         return margin;
     }
 
@@ -135,6 +141,7 @@ private:
     AscendC::LocalTensor<uint32_t> indices_;
     int32_t size_ = 0;
     int32_t begin_ = 0, end_ = 0;
+    int32_t caution_ = LIST_CAUTION;
 };
 
 }  // namespace sals::qsi
