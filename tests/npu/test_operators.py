@@ -140,3 +140,24 @@ def test_same_bits_in_every_run() -> None:
     for _ in range(3):
         for value, expected in zip(calls.run("sfaa", call), first, strict=True):
             np.testing.assert_array_equal(value.cpu().float().numpy(), expected.cpu().float().numpy())
+
+
+@pytest.mark.parametrize("op", ("qsi", "sfaa", "qsi_plan", "sfaa_plan"))
+def test_compiled_for_a_device(op: str) -> None:
+    """Meta kernel, schema and NPU kernel fit together: the operator goes through fullgraph compilation."""
+    call = on_npu(calls.BUILDERS[op]())
+    compiled = torch.compile(lambda c: getattr(operators.ops, op)(**c), backend="aot_eager", fullgraph=True)
+    found, expected = compiled(call), calls.run(op, call)
+    for value, other in zip(
+        found if isinstance(found, tuple) else (found,),
+        expected if isinstance(expected, tuple) else (expected,),
+        strict=True,
+    ):
+        assert value.device.type == "npu"
+        assert torch.equal(value.cpu(), other.cpu())
+
+
+def test_opcheck() -> None:
+    call = on_npu(calls.qsi())
+    tensors = tuple(call.pop(name) for name in operators.QSI_TENSORS)
+    torch.library.opcheck(operators.ops.qsi.default, tensors, call)

@@ -3,6 +3,7 @@
 // kernel.
 #include "acl/runtime.h"
 #include "opapi/two_phase.h"
+#include "operators/aclnn_sals.h"
 #include "operators/arguments.h"
 #include "operators/kernel.h"
 #include "sals/project_query_launch.h"

@@ -5,6 +5,7 @@
 #include "acl/runtime.h"
 #include "make_plan.h"
 #include "opapi/two_phase.h"
+#include "operators/aclnn_sals.h"
 #include "operators/arguments.h"
 
 namespace sals::npu {

@@ -2,6 +2,7 @@
 // qsi.cpp - aclnnSalsQsi: the contract's checks and tiling, then the kernel.
 #include "acl/runtime.h"
 #include "opapi/two_phase.h"
+#include "operators/aclnn_sals.h"
 #include "operators/arguments.h"
 #include "operators/kernel.h"
 #include "sals/qsi_launch.h"
