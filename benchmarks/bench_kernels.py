@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from sals.selection import Selection
+from sals.simulator import Finding
 from sals.simulator.qsi import qsi_roofline, run_qsi
 from sals.simulator.qsi_trial import QsiTrial
 from sals.simulator.sfaa_trial import SfaaTrial
@@ -95,6 +96,12 @@ def selection_rows() -> Iterator[Sequence[str]]:
         yield f"{candidates:,}", f"{ladder:,.0f}", f"{threshold:,.0f}", f"{ladder / threshold:.1f}"
 
 
+def expect_none(findings: Sequence[Finding]) -> None:
+    """Times of a kernel with errors mean nothing."""
+    if findings:
+        raise RuntimeError(f"{len(findings)} findings, the first: {findings[0]}")
+
+
 def attention_rows() -> Iterator[Sequence[str]]:
     yield (
         "query rows", "layout", "HBM bytes / floor", "L2 bytes / formula", "floor, µs", "bound",
@@ -104,6 +111,7 @@ def attention_rows() -> Iterator[Sequence[str]]:
         trial = SfaaTrial(batch=84, group=group, s_q=s_q, layout=layout)
         arguments = trial.arguments()
         outputs, result = trial.run(arguments, race_detection=False)
+        expect_none(result.findings)
         roof = trial.roofline(result, arguments, outputs)
         yield (
             str(group * s_q), layout, f"{roof.traffic:.3f}", f"{roof.exchanged_bytes / roof.exchange:.3f}",
@@ -119,6 +127,7 @@ def step_rows() -> Iterator[Sequence[str]]:
     )  # fmt: skip
     for trial in STEPS:
         times = run_step(trial, KEEPS, race_detection=False)
+        expect_none(times.findings)
         for keep, stages in times.steps.items():
             cells = (
                 f"{s.microseconds:.1f} ({s.floor:.1f})" for s in (*stages, total_of(stages), times.dense)
