@@ -40,6 +40,7 @@ aclnnStatus aclnnSalsQsiPlanGetWorkspaceSize(const aclTensor* seqLens, const acl
                           keepNum, keepDen, minBlocks, maxBlocks, coverage, sinkBlocks, tailBlocks,
                           queryLayoutOptional, numCores),
                    DFX_OUT(out));
+    const char* query_layout = queryLayoutOptional == nullptr ? "BSND" : queryLayoutOptional;
     const sals::host::PlanTensors tensors = {seqLens, queryLensOptional, queryStartLocOptional, out};
     sals::PlanArgs args;
     args.selection = sals::host::selection_of(maxSeqLen, blockSize, keepNum, keepDen, minBlocks, maxBlocks,
@@ -49,11 +50,11 @@ aclnnStatus aclnnSalsQsiPlanGetWorkspaceSize(const aclTensor* seqLens, const acl
     args.num_cores = numCores;
     sals::PlanProblem problem;
     const aclnnStatus checked = sals::host::check_plan_call(sals::host::QSI_PLAN.op, sals::PlanOp::QSI,
-                                                            tensors, args, queryLayoutOptional, problem);
+                                                            tensors, args, query_layout, problem);
     if (checked != ACLNN_SUCCESS) return checked;
     return sals::host::make_executor(
         [&](aclOpExecutor* made) {
-            return l0op::SalsQsiPlan(tensors, args, queryLayoutOptional, problem.num_cores, made);
+            return l0op::SalsQsiPlan(tensors, args, query_layout, problem.num_cores, made);
         },
         workspaceSize, executor);
 }

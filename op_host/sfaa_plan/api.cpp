@@ -39,6 +39,7 @@ aclnnStatus aclnnSalsSfaaPlanGetWorkspaceSize(
                           maxSeqLen, blockSize, keepNum, keepDen, minBlocks, maxBlocks, coverage, sinkBlocks,
                           tailBlocks, queryLayoutOptional, numCores),
                    DFX_OUT(out));
+    const char* query_layout = queryLayoutOptional == nullptr ? "BSND" : queryLayoutOptional;
     const sals::host::PlanTensors tensors = {seqLens, queryLensOptional, queryStartLocOptional, out};
     sals::PlanArgs args;
     args.selection = sals::host::selection_of(maxSeqLen, blockSize, keepNum, keepDen, minBlocks, maxBlocks,
@@ -50,11 +51,11 @@ aclnnStatus aclnnSalsSfaaPlanGetWorkspaceSize(
     args.num_cores = numCores;
     sals::PlanProblem problem;
     const aclnnStatus checked = sals::host::check_plan_call(sals::host::SFAA_PLAN.op, sals::PlanOp::SFAA,
-                                                            tensors, args, queryLayoutOptional, problem);
+                                                            tensors, args, query_layout, problem);
     if (checked != ACLNN_SUCCESS) return checked;
     return sals::host::make_executor(
         [&](aclOpExecutor* made) {
-            return l0op::SalsSfaaPlan(tensors, args, queryLayoutOptional, problem.num_cores, made);
+            return l0op::SalsSfaaPlan(tensors, args, query_layout, problem.num_cores, made);
         },
         workspaceSize, executor);
 }

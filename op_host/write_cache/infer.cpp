@@ -5,12 +5,12 @@
 
 namespace sals::host {
 
-// Each output is the input of its name. A value cache that is left out (PA_KV) stays without a shape.
+// Each output is the input of its name.
 ge::graphStatus write_cache_shapes(gert::InferShapeContext* context) {
     for (size_t i = 0; i < WRITE_CACHE.outputs.count; ++i) {
         const std::vector<int64_t> sizes =
             leading_sizes(*context, WRITE_CACHE, WRITE_CACHE.outputs.first[i].name, 0);
-        if (!sizes.empty() && set_sizes(*context, i, sizes) != ge::GRAPH_SUCCESS) return ge::GRAPH_FAILED;
+        if (set_sizes(*context, i, sizes) != ge::GRAPH_SUCCESS) return ge::GRAPH_FAILED;
     }
     return ge::GRAPH_SUCCESS;
 }

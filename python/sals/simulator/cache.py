@@ -152,7 +152,7 @@ def run_write_cache(
         name: array if array is None or name in read_only else inout(array)
         for name, array in in_place.items()
     }
-    second_addresses = {f"{name}_ref": None for name in in_place}  # as outputs; the kernel does not use them
+    second_addresses = {f"{name}_ref": None for name in in_place if name != "value_cache"}  # unused outputs
     return launch(
         library,
         "sals_write_cache",

@@ -82,8 +82,8 @@ extern "C" int aclnnSalsWriteCacheGetWorkspaceSize(const aclTensor* key, const a
     kernel.inout("index_scale", index_scale);
     kernel.inout("key_scale", key_scale);
     kernel.inout("value_scale", value_scale);
-    // CANN passes them a second time, as outputs; the kernel does not use that.
-    for (int i = 0; i < 6; ++i) kernel.output("in place", nullptr);
+    // CANN passes all but value_cache a second time, as outputs; the kernel does not use that.
+    for (int i = 0; i < 5; ++i) kernel.output("in place", nullptr);
     kernel.tiling(make_write_cache_tiling(problem, args.key.dtype));
     return npu::finish(NAME, kernel, workspace_bytes, executor);
 }
