@@ -45,7 +45,7 @@ public:
             row.prefetch();
         }
         for (int32_t round = 0; !is_found() && length_ > SORT_LIMIT; ++round) {
-            narrow_list(round < SAMPLED_ROUNDS ? sample_list() : bracket_.upper_half());
+            narrow_list(round < SAMPLED_ROUNDS ? sample_list(0) : bracket_.upper_half());
         }
     }
 
@@ -65,7 +65,8 @@ private:
         bool is_whole;  // the list holds all that are within, rather than those of the last chunks
     };
 
-    static constexpr int32_t SAMPLED_ROUNDS = 4;
+    static constexpr int32_t SAMPLED_ROUNDS = 8;
+    static constexpr int32_t FEW = CHUNK / 2;  // scores of a row that most likely fit the list
 
     SALS_DEVICE bool is_found() const { return bracket_.is_one() || above_.count >= enough_; }
 
@@ -73,16 +74,24 @@ private:
         return {count, count > 0 ? measure_.weigh(list, count) : 0};
     }
 
-    SALS_DEVICE Bracket suggest() {
+    // A part of the bracket, or all of it if it has `few` scores or less. Margins that would leave nothing
+    // out give way to the score in the middle of the sample: it is one of many equal ones, or halves the
+    // rest.
+    SALS_DEVICE Bracket suggest(int32_t few) {
         sample_.restrict_to(bracket_);
-        return measure_.suggest(sample_, target_ - above_.weight, inside_.weight, bracket_);
+        const Bracket probe = measure_.suggest(sample_, target_ - above_.weight, inside_.weight, bracket_);
+        const bool is_part = probe.lowest > bracket_.lowest || probe.highest < bracket_.highest;
+        if (is_part || inside_.count <= few) return probe;
+        if (sample_.begin() == sample_.end()) return bracket_.upper_half();
+        const uint32_t middle = sample_.key((sample_.begin() + sample_.end()) / 2);
+        return {middle, middle};
     }
 
     // ---- a list in UB ------------------------------------------------------------------------------
 
-    SALS_DEVICE Bracket sample_list() {
+    SALS_DEVICE Bracket sample_list(int32_t few) {
         sample_.draw_from_list(list_, length_);
-        return suggest();
+        return suggest(few);
     }
 
     SALS_DEVICE void narrow_list(const Bracket& probe) {
@@ -142,7 +151,7 @@ private:
             if (round >= SAMPLED_ROUNDS) {
                 probe = bracket_.upper_half();
             } else {
-                probe = holds && length_ > SORT_LIMIT ? sample_list() : suggest();
+                probe = holds && length_ > SORT_LIMIT ? sample_list(FEW) : suggest(FEW);
             }
         }
     }
