@@ -58,7 +58,7 @@ extern "C" __global__ __aicore__ void sals_sfaa(GM_ADDR query, GM_ADDR key_cache
                                                 GM_ADDR out, GM_ADDR lse, GM_ADDR workspace, GM_ADDR tiling) {
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     REGISTER_TILING_DEFAULT(sals::SfaaTiling);  // tells CANN how much room the tiling needs
-    (void)selected_lens;  // for balance only: what is visible follows from seq_lens
+    (void)selected_lens;                        // for balance only: what is visible follows from seq_lens
     const int32_t cores = static_cast<int32_t>(AscendC::GetBlockNum());
     sals::preload_lines(tiling, 0, (sizeof(sals::SfaaTiling) - 1) / sals::AtlasA2::CACHE_LINE_BYTES + 1);
     sals::PlanReader::preload_tiles(plan, cores);
