@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from npu.npu_calls import expect, run_script
@@ -125,3 +127,18 @@ def test_lengths_that_no_plan_can_have() -> None:
     )
     assert done.returncode != 0
     assert "seq_lens" in done.stderr
+
+
+def test_trace(tmp_path: Path) -> None:
+    """One line for every finished task: device, stream, task, failure."""
+    trace = tmp_path / "trace"
+    expect(
+        """
+        torch.npu.set_device("npu:1")
+        calls.run("qsi_plan", on_npu(calls.qsi_plan(), "npu:1"))
+        torch.npu.synchronize()
+        """,
+        SALS_NPU_TRACE=str(trace),
+    )
+    lines = [line.split("\t") for line in trace.read_text().splitlines()]
+    assert ["1", "aclnnSalsQsiPlan", ""] in [[device, task, failure] for device, _, task, failure in lines]

@@ -72,12 +72,10 @@ aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
     return ACL_ERROR_NONE;
 }
 
-aclError aclmdlRIExecuteAsync(aclmdlRI handle, aclrtStream stream_handle) {
+aclError aclmdlRIExecuteAsync(aclmdlRI handle, aclrtStream stream) {
     const std::shared_ptr<Capture> graph = graph_of(handle);
-    Stream* stream = stream_of(stream_handle);
-    if (graph == nullptr || stream == nullptr) return no_graph("aclmdlRIExecuteAsync");
-    stream->push({"graph", [graph] { return graph->run(); }});
-    return ACL_ERROR_NONE;
+    if (graph == nullptr) return no_graph("aclmdlRIExecuteAsync");
+    return put(stream, {"graph", [graph] { return graph->run(); }});
 }
 
 aclError aclmdlRIDestroy(aclmdlRI handle) {

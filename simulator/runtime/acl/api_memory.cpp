@@ -122,11 +122,10 @@ aclError aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t bytes,
                           aclrtStream stream) {
     const Outcome outcome = check_copy("aclrtMemcpyAsync", to, room, from, bytes, kind);
     if (!outcome.ok()) return report(outcome);
-    stream_of(stream)->push({"copy", [=] {
-                                 std::memcpy(window(to), window(from), bytes);
-                                 return Outcome{};
-                             }});
-    return ACL_ERROR_NONE;
+    return put(stream, {"copy", [=] {
+                            std::memcpy(window(to), window(from), bytes);
+                            return Outcome{};
+                        }});
 }
 
 aclError aclrtMemset(void* address, size_t room, int32_t value, size_t bytes) {
@@ -139,9 +138,8 @@ aclError aclrtMemset(void* address, size_t room, int32_t value, size_t bytes) {
 aclError aclrtMemsetAsync(void* address, size_t room, int32_t value, size_t bytes, aclrtStream stream) {
     const bool fits = bytes <= room && is_allocated(address, bytes);
     if (!fits) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemsetAsync: the target is too small");
-    stream_of(stream)->push({"fill", [=] {
-                                 std::memset(window(address), value, bytes);
-                                 return Outcome{};
-                             }});
-    return ACL_ERROR_NONE;
+    return put(stream, {"fill", [=] {
+                            std::memset(window(address), value, bytes);
+                            return Outcome{};
+                        }});
 }

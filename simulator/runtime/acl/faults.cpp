@@ -64,12 +64,12 @@ void sals_npu_fail_launch(int64_t n) { sals::npu::launch.start(n); }
 void sals_npu_hold(aclrtStream stream) {
     using namespace sals::npu;
     gate.close();
-    stream_of(stream)->push({"hold",
-                             [] {
-                                 gate.pass();
-                                 return Outcome{};
-                             },
-                             true});
+    put(stream, {"hold",
+                 [] {
+                     gate.pass();
+                     return Outcome{};
+                 },
+                 true});
 }
 
 void sals_npu_release() { sals::npu::gate.open(); }

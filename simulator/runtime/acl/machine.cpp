@@ -2,6 +2,7 @@
 #include "acl/machine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "acl/settings.h"
 
@@ -71,6 +72,15 @@ void choose_device(Device* device) { chosen = device; }
 Stream* stream_of(aclrtStream stream) {
     if (stream != nullptr) return static_cast<Stream*>(stream);
     return chosen == nullptr ? nullptr : &chosen->default_stream();
+}
+
+aclError put(aclrtStream handle, Task task) {
+    Stream* stream = stream_of(handle);
+    if (stream == nullptr) {
+        return fail(ACL_ERROR_RT_CONTEXT_NULL, task.name + ": this thread has chosen no device");
+    }
+    stream->push(std::move(task));
+    return ACL_ERROR_NONE;
 }
 
 DeviceMemory* memory_of(const void* address) {

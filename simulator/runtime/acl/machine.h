@@ -39,6 +39,8 @@ Device* device(int64_t id);
 Device* current_device();
 void choose_device(Device* device);
 Stream* stream_of(aclrtStream stream);
+// Puts a task on a stream.
+aclError put(aclrtStream stream, Task task);
 
 // The memory that an address lies in, or null.
 DeviceMemory* memory_of(const void* address);

@@ -19,18 +19,13 @@ bool is_allocated(const void* address, uint64_t bytes) {
     return memory != nullptr && memory->bytes_from(address) >= bytes;
 }
 
-aclError launch(aclrtStream handle, Task task) {
-    Stream* stream = stream_of(handle);
-    if (stream == nullptr) {
-        return fail(ACL_ERROR_RT_CONTEXT_NULL, task.name + ": this thread has chosen no device");
-    }
+aclError launch(aclrtStream stream, Task task) {
     if (is_failing_launch()) {
         task.run = [name = task.name] {
             return Outcome{ACL_ERROR_RT_AICORE_EXCEPTION, name + ": the kernel failed, as the test asked"};
         };
     }
-    stream->push(std::move(task));
-    return ACL_ERROR_NONE;
+    return put(stream, std::move(task));
 }
 
 int32_t core_count() { return settings().cores; }
