@@ -188,8 +188,8 @@ private:
         if (probe.highest < HIGHEST_KEY) {
             return amount(dst, pack_.pack(dst, list, probe.highest, AscendC::CMPMODE::LE, high.count));
         }
-        AscendC::PipeBarrier<PIPE_V>();
-        Adds(dst, list, 0.0F, round_up(high.count, DATABLOCK_LANES));
+        Adds(dst, list, 0.0F, high.count);
+        fill_datablock_end(dst, -__builtin_inff(), high.count);
         return high;
     }
 

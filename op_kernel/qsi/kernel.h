@@ -95,9 +95,11 @@ private:
 
     // There are fewer cut rows than cores.
     SALS_DEVICE void merge_rows() {
-        if (half_ != 0 || core_ >= plan_.num_merges()) return AscendC::SyncAll<true>();
-        const RowInfo row = rows_.at(plan_.merge_row(core_, tiling_.num_cores));
-        AscendC::SyncAll<true>();  // waits for all that was written
+        const bool has_merge = half_ == 0 && core_ < plan_.num_merges();
+        const int32_t cut = has_merge ? plan_.merge_row(core_, tiling_.num_cores) : 0;
+        AscendC::SyncAll<true>();
+        if (!has_merge) return;
+        const RowInfo row = rows_.at(cut);
         select_.prepare(row);
         select_.run(row, scores_at(qsi_cut_scores_offset(tiling_, core_)));
     }
