@@ -32,9 +32,12 @@ CASES = (
 RUNS = ({"seed": 0}, {"seed": 5}, {"seed": 9, "plan": None})
 CORES = 2
 
-# Left out without harm, with the reason.
-REDUNDANT = {
-    "AIV S_V(0)": "inside CreateVecIndex: what the scalar unit writes is there for all it dispatches later",
+# What one vector core of a pair never runs: the first has tokens in every hand-off.
+NOT_RUN_BY = {
+    0: (
+        "AIV CrossCoreWaitFlag CrossCore(0) reduce_scores.h:82",
+        "AIV CrossCoreSetFlag CrossCore(1) reduce_scores.h:83",
+    ),
 }
 
 
@@ -73,6 +76,6 @@ def test_every_synchronisation_is_needed(mutations, sub_block):
     """Left out on every core, or on one vector core of each pair."""
     names = mutations.names(sub_block)
     assert len(names) > 50
-    needed = [name for name in names if name not in REDUNDANT]
+    needed = [name for name in names if name not in NOT_RUN_BY.get(sub_block, ())]
     missed = [name for name in needed if not mutations.is_reported(name, sub_block)]
     assert not missed, "not reported:\n" + "\n".join(missed)
