@@ -40,6 +40,24 @@ T option(const pybind11::dict& options, const char* name) {
     return options[name].cast<T>();
 }
 
+// A call for the readers of sals/read_calls.h.
+class NumpyCall {
+public:
+    NumpyCall(const pybind11::dict& arrays, const pybind11::dict& options)
+        : arrays_(arrays), options_(options) {}
+
+    TensorSpec tensor(const char* name) const { return spec_of(name, arrays_); }
+    int64_t integer(const char* name) const { return option<int64_t>(options_, name); }
+    double real(const char* name) const { return option<double>(options_, name); }
+    bool flag(const char* name) const { return option<bool>(options_, name); }
+    std::string text(const char* name) const { return option<std::string>(options_, name); }
+    bool has(const char* name) const { return arrays_.contains(name) || options_.contains(name); }
+
+private:
+    const pybind11::dict& arrays_;
+    const pybind11::dict& options_;
+};
+
 inline void raise_unless_ok(const Status& status) {
     if (!status.ok()) throw pybind11::value_error(status.text);
 }

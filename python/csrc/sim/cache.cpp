@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sals/project_query_launch.h"
+#include "sals/read_calls.h"
 #include "sals/write_cache_launch.h"
 #include "sim/arrays.h"
 #include "sim/export.h"
@@ -18,11 +19,7 @@ namespace {
 
 py::dict prepare_project_query(const py::dict& arrays, const py::dict& options) {
     constexpr const char* OP = "sals::project_query";
-    ProjectQueryArgs a;
-    a.query = spec_of("query", arrays);
-    a.projection = spec_of("projection", arrays);
-    a.n_idx = option<int64_t>(options, "n_idx");
-    a.scale = option<double>(options, "scale");
+    const ProjectQueryArgs a = read_project_query(NumpyCall(arrays, options));
     ProjectQueryProblem problem;
     raise_unless_ok(validate(OP, a, problem));
     raise_unless_ok(check_on_device(OP, problem));
@@ -38,20 +35,7 @@ py::dict prepare_project_query(const py::dict& arrays, const py::dict& options) 
 
 py::dict prepare_write_cache(const py::dict& arrays, const py::dict& options) {
     constexpr const char* OP = "sals::write_cache";
-    WriteCacheArgs a;
-    a.key = spec_of("key", arrays);
-    a.value = spec_of("value", arrays);
-    a.index_key = spec_of("index_key", arrays);
-    a.projection = spec_of("projection", arrays);
-    a.slot_mapping = spec_of("slot_mapping", arrays);
-    a.key_cache = spec_of("key_cache", arrays);
-    a.value_cache = spec_of("value_cache", arrays);
-    a.index_cache = spec_of("index_cache", arrays);
-    a.index_scale = spec_of("index_scale", arrays);
-    a.key_scale = spec_of("key_scale", arrays);
-    a.value_scale = spec_of("value_scale", arrays);
-    a.layout = option<std::string>(options, "layout");
-    a.static_scales = option<bool>(options, "static_scales");
+    const WriteCacheArgs a = read_write_cache(NumpyCall(arrays, options));
     WriteCacheProblem problem;
     raise_unless_ok(validate(OP, a, problem));
     raise_unless_ok(check_on_device(OP, problem));

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "sals/read_calls.h"
 #include "sals/sfaa_launch.h"
 #include "sals/workspace.h"
 #include "sim/arrays.h"
@@ -17,29 +18,8 @@ namespace {
 
 constexpr const char* OP = "sals::sfaa";
 
-SfaaArgs read_sfaa(const py::dict& arrays, const py::dict& options) {
-    SfaaArgs s;
-    s.query = spec_of("query", arrays);
-    s.key_cache = spec_of("key_cache", arrays);
-    s.value_cache = spec_of("value_cache", arrays);
-    s.key_scale = spec_of("key_scale", arrays);
-    s.value_scale = spec_of("value_scale", arrays);
-    s.block_ids = spec_of("block_ids", arrays);
-    s.selected_lens = spec_of("selected_lens", arrays);
-    s.block_table = spec_of("block_table", arrays);
-    s.request.seq_lens = spec_of("seq_lens", arrays);
-    s.request.query_lens = spec_of("query_lens", arrays);
-    s.request.query_start_loc = spec_of("query_start_loc", arrays);
-    s.request.plan = spec_of("plan", arrays);
-    s.request.query_layout = option<std::string>(options, "query_layout");
-    s.scale = option<double>(options, "scale");
-    s.block_size = option<int64_t>(options, "block_size");
-    s.layout = option<std::string>(options, "layout");
-    return s;
-}
-
 py::dict prepare_sfaa(const py::dict& arrays, const py::dict& options, int64_t num_cores) {
-    const SfaaArgs args = read_sfaa(arrays, options);
+    const SfaaArgs args = read_sfaa(NumpyCall(arrays, options));
     SfaaProblem problem;
     raise_unless_ok(validate(OP, args, problem));
     raise_unless_ok(check_on_device(OP, problem, args.query.dtype));
