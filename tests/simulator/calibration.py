@@ -89,6 +89,50 @@ def _mte2_us(
     return model
 
 
+def _shared_us(entry: str, tile_rows: int, *, staggered: bool) -> Callable[[], float]:
+    """Mean time of MTE2 while every core reads a matrix of 6144 x 512 half past the L2."""
+
+    @cache
+    def model() -> float:
+        kind, cores = ("vector", 48) if entry == "shared_to_ub" else ("cube", 24)
+        rows, columns = 6144, 512
+        arguments = {
+            "x": aligned_empty((rows, columns), np.float16),
+            "rows": rows,
+            "columns": columns,
+            "tile_rows": tile_rows,
+            "tile_columns": 64,
+            "staggered": int(staggered),
+        }
+        counters = _launch(entry, arguments, kind, cores).counters
+        return float(np.mean([c.pipes["MTE2"].busy for c in counters.cores])) / CLOCK_GHZ / 1e3
+
+    return model
+
+
+def _stream_us(*, past_l2: bool) -> Callable[[], float]:
+    """Mean time of a core, its launch included, that adds its share of two matrices of 8192 x 8192 half."""
+
+    @cache
+    def model() -> float:
+        cores, tile = 48, 15360  # the vendor has 16384, with all of UB for itself
+        tiles = 8192 * 8192 // tile // cores
+        elements = cores * tiles * tile
+        arguments = {
+            "x": np.zeros(elements, np.float16),
+            "y": np.zeros(elements, np.float16),
+            "z": simulator.output(np.zeros(elements, np.float16)),
+            "core_tiles": tiles,
+            "tile": tile,
+            "past_l2": int(past_l2),
+        }
+        result = _launch("stream", arguments, "vector", cores)
+        ends = [c.end for c in result.counters.cores]
+        return (result.launch_cycles + float(np.mean(ends))) / CLOCK_GHZ / 1e3
+
+    return model
+
+
 @cache
 def four_times(entry: str, ranges: int) -> simulator.Result:
     """Read the matrix four times, one range of columns after the other."""
@@ -147,6 +191,13 @@ DMA_RUNS = (
     ),
     Run("UB 5: four times, 302 MB", "us", 816.05, _core_us("rows_to_ub", ranges=1)),
     Run("UB 6: four times, by quarters", "us", 354.56, _core_us("rows_to_ub", ranges=4)),
+    Run(
+        "UB 7: all cores in one order, past the L2",
+        "us",
+        474.717,
+        _shared_us("shared_to_ub", 128, staggered=False),
+    ),
+    Run("UB 8: staggered, past the L2", "us", 307.38, _shared_us("shared_to_ub", 128, staggered=True)),
     Run("L1 1: ND2NZ, 64 x 128 B", "us", 283.508, _mte2_us("rows_to_l1", (64, 64))),
     Run("L1 2: ND2NZ, 64 x 512 B", "us", 214.519, _mte2_us("rows_to_l1", (64, 256))),
     Run(
@@ -157,6 +208,15 @@ DMA_RUNS = (
     ),
     Run("L1 4: four times, 302 MB", "us", 872.19, _core_us("rows_to_l1", ranges=1)),
     Run("L1 5: four times, by quarters", "us", 397.8, _core_us("rows_to_l1", ranges=4)),
+    Run(
+        "L1 6: all cores in one order, past the L2",
+        "us",
+        240.198,
+        _shared_us("shared_to_l1", 256, staggered=False),
+    ),
+    Run("L1 7: staggered, past the L2", "us", 209.8, _shared_us("shared_to_l1", 256, staggered=True)),
+    Run("Add 4: through the L2", "us", 257.56, _stream_us(past_l2=False)),
+    Run("Add 5: inputs past the L2", "us", 185.15, _stream_us(past_l2=True)),
 )
 
 BANK_RUNS = (

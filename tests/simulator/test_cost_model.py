@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 SIMULATOR = HERE.parents[1] / "simulator" / "ascendc"
 SECTOR = 128
 HBM, L2 = 1490 / 1.85, 5200 / 1.85  # bytes per cycle at the probe's clock
+LINE_REQUESTS = 4.94 / 1.85  # per cycle
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,8 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile the cost model alone."""
     program = tmp_path_factory.mktemp("probe") / "cost_probe"
     engine = [
-        SIMULATOR / "engine" / f"{n}.cpp" for n in ("cost", "ub_banks", "bandwidth", "l2_cache", "names")
+        SIMULATOR / "engine" / f"{n}.cpp"
+        for n in ("cost", "ub_banks", "bandwidth", "line_queues", "l2_cache", "names")
     ]
     command = ["g++", "-std=c++17", "-O1", f"-I{SIMULATOR}", str(HERE / "native" / "cost_probe.cpp")]
     subprocess.run([*command, *map(str, engine), "-o", str(program)], check=True)
@@ -44,10 +46,20 @@ def max_min(wants: np.ndarray, capacity: float) -> np.ndarray:
 
 
 def rates_of(flows: np.ndarray) -> np.ndarray:
-    """Share the HBM among misses, then the L2 among everything; columns: hbm, hit, hbm_rate, l2_rate."""
-    hbm, hit, hbm_rate, l2_rate = flows.T
+    """Share the HBM among misses, then the L2 among everything.
+
+    Columns: bytes of misses and of hits, the core's rates for both, bytes in parts of lines past the L2,
+    first line and number of lines touched.
+    """
+    hbm, hit, hbm_rate, l2_rate, direct, first, lines = flows.T
     fraction = hbm / (hbm + hit)
     rates = (hbm + hit) / (hbm / hbm_rate + hit / l2_rate)
+    rates = rates / (1 + direct / (hbm + hit) * (rates * fraction).sum() / HBM)
+    touched = [set(range(int(f), int(f + n))) for f, n in zip(first, lines, strict=True)]
+    for i, mine in enumerate(touched):
+        if mine:
+            queue = np.mean([sum(line in other for other in touched) for line in mine])
+            rates[i] = min(rates[i], (hbm + hit)[i] / len(mine) * LINE_REQUESTS / queue)
     misses = fraction > 0
     rates[misses] = max_min((rates * fraction)[misses], HBM) / fraction[misses]
     return max_min(rates, L2)
@@ -71,8 +83,12 @@ def ends_of(starts: np.ndarray, flows: np.ndarray) -> np.ndarray:
 
 
 def modelled_ends(probe: Path, starts: np.ndarray, flows: np.ndarray) -> np.ndarray:
-    lines = "\n".join(" ".join(repr(float(v)) for v in (s, *f)) for s, f in zip(starts, flows, strict=True))
-    printed = subprocess.run([probe, "bandwidth"], input=lines, capture_output=True, text=True, check=True)
+    text = "".join(
+        " ".join([repr(float(start)), *(repr(float(v)) for v in flow[:5]), *(str(int(v)) for v in flow[5:])])
+        + "\n"
+        for start, flow in zip(starts, flows, strict=True)
+    )
+    printed = subprocess.run([probe, "bandwidth"], input=text, capture_output=True, text=True, check=True)
     return np.array(printed.stdout.split(), dtype=float)
 
 
@@ -84,9 +100,11 @@ def test_shares_are_max_min_fair(probe: Path, seed: int) -> None:
     starts = np.sort(rng.uniform(0, 20_000, count))  # about 70 in flight: both servers are at times saturated
     load = rng.integers(128, 300_000, count).astype(float)
     share = rng.choice([0.0, 1.0, 0.25, 0.9], count)
-    flows = np.stack(
-        [load * share, load * (1 - share), np.full(count, 32.0), rng.choice([64.0, 86.0, 110.0], count)], 1
-    )
+    direct = load * share * rng.choice([0.0, 0.5, 1.0], count)
+    lines = rng.integers(0, 20, count)  # few, of few: every third transfer or so meets others
+    first = rng.integers(0, 300, count)
+    rates = np.full(count, 32.0), rng.choice([64.0, 86.0, 110.0], count)
+    flows = np.stack([load * share, load * (1 - share), *rates, direct, first, lines], 1)
     # 400 events, each of a few roundings of values near 1e5: far below 1e-9.
     np.testing.assert_allclose(modelled_ends(probe, starts, flows), ends_of(starts, flows), rtol=1e-9)
 
@@ -104,8 +122,34 @@ def test_shares_are_max_min_fair(probe: Path, seed: int) -> None:
 def test_a_transfer_is_bound_by_its_port_or_by_what_all_share(
     probe: Path, hbm: float, hit: float, cores: int, cycles: float
 ) -> None:
-    ends = modelled_ends(probe, np.zeros(cores), np.tile([hbm, hit, 32.0, 110.0], (cores, 1)))
+    flow = [hbm, hit, 32.0, 110.0, 0, 0, 0]
+    ends = modelled_ends(probe, np.zeros(cores), np.tile(flow, (cores, 1)))
     np.testing.assert_allclose(ends, cycles, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cores", [1, 24, 48])
+def test_parts_of_lines_past_the_l2_wait_for_their_turn(probe: Path, cores: int) -> None:
+    flow = [3200, 0, 32.0, 110.0, 3200, 0, 0]
+    ends = modelled_ends(probe, np.zeros(cores), np.tile(flow, (cores, 1)))
+    # the time of the port and that of everybody's bytes at the HBM, one after the other
+    np.testing.assert_allclose(ends, 3200 / 32 + cores * 3200 / HBM, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cores", [1, 2, 24, 48])
+@pytest.mark.parametrize("bytes_per_line", [128, 512])
+def test_lines_that_many_touch_serve_one_request_after_another(
+    probe: Path, cores: int, bytes_per_line: int
+) -> None:
+    flow = [0, 100 * bytes_per_line, 32.0, 110.0, 0, 7, 100]
+    ends = modelled_ends(probe, np.zeros(cores), np.tile(flow, (cores, 1)))
+    load = cores * 100 * bytes_per_line
+    np.testing.assert_allclose(
+        ends, max(load / cores / 110, load / L2, cores * 100 / LINE_REQUESTS), rtol=1e-12
+    )
+    apart = np.tile(flow, (cores, 1))
+    apart[:, 5] = 100 * np.arange(cores)
+    ends = modelled_ends(probe, np.zeros(cores), apart)
+    np.testing.assert_allclose(ends, max(load / cores / 110, load / L2), rtol=1e-12)
 
 
 # ---- what comes from HBM -------------------------------------------------------------------------------
@@ -125,6 +169,7 @@ def run_traffic(
     passes: int = 1,
     written: int = 0,
     role: str = "output",
+    past_l2: bool = False,
 ) -> simulator.Result:
     x = aligned_empty((pieces * stride,), np.int8)
     x[:] = 1
@@ -137,6 +182,7 @@ def run_traffic(
         "stride": stride,
         "passes": passes,
         "written": written,
+        "past_l2": int(past_l2),
     }
     result = simulator.launch(kernels, "traffic", arguments, kind="vector", cores=1, race_detection=False)
     assert not result.findings, result.findings
@@ -174,6 +220,16 @@ def test_what_was_read_before_is_in_the_l2(kernels: Path) -> None:
     hit = (thrice.instructions["DataCopyPad"].cycles - miss) / 2
     assert miss == pytest.approx(64 * 2048 / 32)  # bytes per cycle of one core
     assert hit == pytest.approx(64 * 2048 / 110)
+
+
+def test_what_passes_the_l2_is_fetched_every_time(kernels: Path) -> None:
+    thrice = run_traffic(kernels, 64, 512, 512, passes=3, past_l2=True).counters
+    assert thrice.hbm_read_bytes == thrice.l2_read_bytes == 3 * 64 * 512
+
+
+def test_what_passes_the_l2_on_its_way_out_reaches_hbm(kernels: Path) -> None:
+    counters = run_traffic(kernels, 64, 512, 512, written=10_000, role="workspace", past_l2=True).counters
+    assert counters.hbm_write_bytes == -(-10_000 // SECTOR) * SECTOR
 
 
 @pytest.mark.parametrize(("ranges", "matrices"), [(1, 4), (4, 1)])

@@ -3,13 +3,15 @@
 //
 // A transfer advances at one rate for all of its bytes. Alone it is bound by its core: misses at hbm_rate,
 // then hits at l2_rate. Together, the flows with misses share the HBM first, each up to what its core can
-// take; then all flows share the L2, which misses cross too. Shares change when a flow starts or ends, and
-// only then.
+// take; then all flows share the L2, which misses cross too. Two things slow a flow down beforehand: parts of
+// lines that pass the L2 wait for their turn at the HBM, and lines that several flows touch serve one request
+// after another. Shares change when a flow starts or ends, and only then.
 #include <algorithm>
 #include <limits>
 #include <vector>
 
 #include "engine/cost_table.h"
+#include "engine/line_queues.h"
 #include "engine/transfer.h"
 
 namespace sals::sim {
@@ -20,6 +22,8 @@ struct Flow {
     double remaining;     // bytes of load
     double hbm_fraction;  // of the load
     double alone;         // bytes per cycle without others
+    double direct = 0;    // fraction of the load: parts of lines past the L2
+    double per_line = 0;  // bytes of load per line; 0: no lines known
     double rate = 0;
     double end = 0;  // cycle, if nothing changes
 };
@@ -51,6 +55,8 @@ double fair_share(const std::vector<Flow>& flows, double capacity, const Want& w
 
 struct Bandwidth::State {
     double hbm_capacity, l2_capacity;  // bytes per cycle
+    double line_requests;              // per cycle, of a core for lines that it has for itself
+    LineQueues queues;
     std::vector<Flow> flows;
     double now = 0;
     int next_id = 0;
@@ -60,11 +66,23 @@ struct Bandwidth::State {
         now = to;
     }
 
+    // Before HBM and L2 are shared. A part of a line that passes the L2 waits until the HBM has served one of
+    // every flow, and then crosses the core's port; through the L2 the two overlap.
+    void slow_down() {
+        double turn = 0;  // of the HBM, in times of the core's port
+        for (const Flow& flow : flows) turn += flow.alone * flow.hbm_fraction / hbm_capacity;
+        for (Flow& flow : flows) {
+            flow.rate = flow.alone / (1 + flow.direct * turn);
+            if (flow.per_line == 0) continue;
+            flow.rate = std::min(flow.rate, flow.per_line * line_requests / queues.length(flow.id));
+        }
+    }
+
     void share() {
-        const auto from_hbm = [](const Flow& flow) { return flow.alone * flow.hbm_fraction; };
+        slow_down();
+        const auto from_hbm = [](const Flow& flow) { return flow.rate * flow.hbm_fraction; };
         const double hbm_share = fair_share(flows, hbm_capacity, from_hbm);
         for (Flow& flow : flows) {
-            flow.rate = flow.alone;
             if (from_hbm(flow) > hbm_share) flow.rate = hbm_share / flow.hbm_fraction;
         }
         const double l2_share = fair_share(flows, l2_capacity, [](const Flow& flow) { return flow.rate; });
@@ -84,6 +102,7 @@ struct Bandwidth::State {
 Bandwidth::Bandwidth(double clock_ghz) : state_(std::make_unique<State>()) {
     state_->hbm_capacity = table::HBM_BYTES_PER_NS / clock_ghz;
     state_->l2_capacity = table::L2_BYTES_PER_NS / clock_ghz;
+    state_->line_requests = table::LINE_REQUESTS_PER_NS / clock_ghz;
 }
 Bandwidth::~Bandwidth() = default;
 
@@ -93,7 +112,10 @@ int Bandwidth::start(double now, const Transfer& transfer) {
     if (load > 0) {
         flow.hbm_fraction = transfer.hbm_load / load;
         flow.alone = load / (transfer.hbm_load / transfer.hbm_rate + transfer.hit_load / transfer.l2_rate);
+        flow.direct = transfer.direct_load / load;
+        if (!transfer.lines.empty()) flow.per_line = load / static_cast<double>(transfer.lines.size());
     }
+    state_->queues.enter(flow.id, transfer.lines);
     state_->advance(now);
     state_->flows.push_back(flow);
     state_->share();
@@ -109,6 +131,7 @@ int Bandwidth::complete_next() {
     const auto first = state_->first_to_end();
     const int id = first->id;
     state_->advance(first->end);
+    state_->queues.leave(id);
     state_->flows.erase(first);
     state_->share();
     return id;

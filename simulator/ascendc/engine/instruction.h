@@ -23,6 +23,7 @@ struct Access {
     Mem mem;
     Use use;
     Span span;
+    bool past_l2 = false;  // GM with CACHE_MODE_DISABLE: the L2 keeps no copy
     bool writes() const { return use == Use::WRITE || use == Use::WRITE_MOVE; }
 };
 

@@ -37,6 +37,7 @@ struct Part {
     // Starts or ends inside a sector. Such a part takes the time of a whole line (calibrated on rows that are
     // not aligned, see docs/explanation/cost-model.md).
     bool ragged() const { return begin % table::SECTOR_BYTES != 0 || end % table::SECTOR_BYTES != 0; }
+    bool whole() const { return end - begin == table::LINE_BYTES; }
 };
 
 template <class F>
@@ -82,8 +83,20 @@ struct L2Cache::State {
 
     void read(const Part& part, Transfer& transfer) {
         Line& line = touch(part.line, transfer);
-        const SectorSet wanted = part.sectors(), missing = wanted & ~line.present;
-        line.present |= wanted;
+        const SectorSet present = line.present;
+        line.present |= part.sectors();
+        load(part, present, transfer);
+    }
+
+    void read_past(const Part& part, Transfer& transfer) {
+        const auto found = slots.find(part.line);
+        const double before = transfer.hbm_load;
+        load(part, found == slots.end() ? SectorSet{} : lines[found->second].present, transfer);
+        if (!part.whole()) transfer.direct_load += transfer.hbm_load - before;
+    }
+
+    static void load(const Part& part, const SectorSet& present, Transfer& transfer) {
+        const SectorSet wanted = part.sectors(), missing = wanted & ~present;
         transfer.hbm_bytes += bytes_of(missing);
         if (part.ragged()) {
             (missing.any() ? transfer.hbm_load : transfer.hit_load) += table::LINE_BYTES;
@@ -98,6 +111,26 @@ struct L2Cache::State {
         line.present |= part.sectors();
         line.dirty |= part.sectors();
         transfer.hit_load += part.ragged() ? table::LINE_BYTES : part.end - part.begin;
+    }
+
+    // What the L2 holds of the part is out of date afterwards.
+    void write_past(const Part& part, Transfer& transfer) {
+        const auto found = slots.find(part.line);
+        if (found != slots.end()) {
+            Line& line = lines[found->second];
+            line.present &= ~part.sectors();
+            line.dirty &= ~part.sectors();
+        }
+        transfer.writeback_bytes += bytes_of(part.sectors());
+        transfer.hbm_load += part.ragged() ? table::LINE_BYTES : part.end - part.begin;
+    }
+
+    void move(const Access& access, const Part& part, Transfer& transfer) {
+        if (access.writes()) {
+            access.past_l2 ? write_past(part, transfer) : write(part, transfer);
+        } else {
+            access.past_l2 ? read_past(part, transfer) : read(part, transfer);
+        }
     }
 
     uint32_t free_slot(Transfer& transfer) {
@@ -149,10 +182,13 @@ Transfer L2Cache::access(const Instruction& instruction) {
         access.span.for_each([&](uint64_t begin, uint32_t bytes) {
             transfer.l2_bytes += bytes;
             for_each_part(begin, bytes, [&](const Part& part) {
-                access.writes() ? state_->write(part, transfer) : state_->read(part, transfer);
+                state_->move(access, part, transfer);
+                transfer.lines.push_back(part.line);
             });
         });
     }
+    std::sort(transfer.lines.begin(), transfer.lines.end());
+    transfer.lines.erase(std::unique(transfer.lines.begin(), transfer.lines.end()), transfer.lines.end());
     return transfer;
 }
 

@@ -35,6 +35,31 @@ __aicore__ inline GlobalTensor<half> matrix(GM_ADDR x) {
     return tensor;
 }
 
+// A tile of a matrix whose rows have `columns` elements.
+__aicore__ inline void tile_to_ub(const LocalTensor<half>& ub, const GlobalTensor<half>& from, int64_t rows,
+                                  int64_t width, int64_t columns) {
+    DataCopyExtParams params;
+    params.blockCount = static_cast<uint16_t>(rows);
+    params.blockLen = static_cast<uint32_t>(width * sizeof(half));
+    params.srcStride = static_cast<uint32_t>((columns - width) * sizeof(half));
+    params.dstStride = 0;
+    DataCopyPad(ub, from, params, DataCopyPadExtParams<half>{});
+}
+
+__aicore__ inline void tile_to_l1(const LocalTensor<half>& l1, const GlobalTensor<half>& from, int64_t rows,
+                                  int64_t width, int64_t columns) {
+    Nd2NzParams params;
+    params.ndNum = 1;
+    params.nValue = static_cast<uint16_t>(rows);
+    params.dValue = static_cast<uint16_t>(width);
+    params.srcNdMatrixStride = 0;
+    params.srcDValue = static_cast<uint16_t>(columns);
+    params.dstNzC0Stride = static_cast<uint16_t>(rows);
+    params.dstNzNStride = 1;
+    params.dstNzMatrixStride = 0;
+    DataCopy(l1, from, params);
+}
+
 }  // namespace
 
 extern "C" __global__ __aicore__ void rows_to_ub(GM_ADDR x, int64_t core_rows, int64_t columns,
@@ -47,12 +72,7 @@ extern "C" __global__ __aicore__ void rows_to_ub(GM_ADDR x, int64_t core_rows, i
     const GlobalTensor<half> from = matrix(x);
     const Walk walk{core_rows, columns, tile_rows, tile_columns, ranges, repeats};
     for_each_tile(walk, [&](int64_t offset, int64_t width) {
-        DataCopyExtParams params;
-        params.blockCount = static_cast<uint16_t>(tile_rows);
-        params.blockLen = static_cast<uint32_t>(width * sizeof(half));
-        params.srcStride = static_cast<uint32_t>((columns - width) * sizeof(half));
-        params.dstStride = 0;
-        DataCopyPad(ub, from[offset], params, DataCopyPadExtParams<half>{});
+        tile_to_ub(ub, from[offset], tile_rows, width, columns);
     });
 }
 
@@ -66,17 +86,91 @@ extern "C" __global__ __aicore__ void rows_to_l1(GM_ADDR x, int64_t core_rows, i
     const GlobalTensor<half> from = matrix(x);
     const Walk walk{core_rows, columns, tile_rows, tile_columns, ranges, repeats};
     for_each_tile(walk, [&](int64_t offset, int64_t width) {
-        Nd2NzParams params;
-        params.ndNum = 1;
-        params.nValue = static_cast<uint16_t>(tile_rows);
-        params.dValue = static_cast<uint16_t>(width);
-        params.srcNdMatrixStride = 0;
-        params.srcDValue = static_cast<uint16_t>(columns);
-        params.dstNzC0Stride = static_cast<uint16_t>(tile_rows);
-        params.dstNzNStride = 1;
-        params.dstNzMatrixStride = 0;
-        DataCopy(l1, from[offset], params);
+        tile_to_l1(l1, from[offset], tile_rows, width, columns);
     });
+}
+
+// Every core reads the whole matrix past the L2, tile by tile: block after block of `tile_rows` rows, all
+// cores in the same order or each beginning with its own block.
+template <class Copy>
+__aicore__ inline void for_each_shared_tile(int64_t rows, int64_t columns, int64_t tile_rows,
+                                            int64_t tile_columns, int64_t staggered, Copy copy) {
+    const int64_t blocks = rows / tile_rows;
+    for (int64_t i = 0; i < blocks; ++i) {
+        const int64_t block = staggered != 0 ? (i + GetBlockIdx()) % blocks : i;
+        for (int64_t column = 0; column < columns; column += tile_columns) {
+            copy(block * tile_rows * columns + column);
+        }
+    }
+}
+
+extern "C" __global__ __aicore__ void shared_to_ub(GM_ADDR x, int64_t rows, int64_t columns,
+                                                   int64_t tile_rows, int64_t tile_columns,
+                                                   int64_t staggered) {
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, tile_rows * tile_columns * sizeof(half));
+    const LocalTensor<half> ub = buffer.Get<half>();
+    GlobalTensor<half> from = matrix(x);
+    from.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
+    for_each_shared_tile(rows, columns, tile_rows, tile_columns, staggered, [&](int64_t offset) {
+        tile_to_ub(ub, from[offset], tile_rows, tile_columns, columns);
+    });
+}
+
+extern "C" __global__ __aicore__ void shared_to_l1(GM_ADDR x, int64_t rows, int64_t columns,
+                                                   int64_t tile_rows, int64_t tile_columns,
+                                                   int64_t staggered) {
+    TPipe pipe;
+    TBuf<TPosition::A1> buffer;
+    pipe.InitBuffer(buffer, tile_rows * tile_columns * sizeof(half));
+    const LocalTensor<half> l1 = buffer.Get<half>();
+    GlobalTensor<half> from = matrix(x);
+    from.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
+    for_each_shared_tile(rows, columns, tile_rows, tile_columns, staggered, [&](int64_t offset) {
+        tile_to_l1(l1, from[offset], tile_rows, tile_columns, columns);
+    });
+}
+
+// z = x + y, each core its own run of `core_tiles` tiles, two tiles in flight; inputs through the L2 or past
+// it.
+extern "C" __global__ __aicore__ void stream(GM_ADDR x, GM_ADDR y, GM_ADDR z, int64_t core_tiles,
+                                             int64_t tile, int64_t past_l2) {
+    const uint32_t count = static_cast<uint32_t>(tile);
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, 6 * count * sizeof(half));
+    const LocalTensor<half> ub = buffer.Get<half>();
+    GlobalTensor<half> from_x = matrix(x), from_y = matrix(y), to = matrix(z);
+    if (past_l2 != 0) {
+        from_x.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
+        from_y.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
+    }
+    for (int32_t half_of = 0; half_of < 2; ++half_of) {
+        SetFlag<HardEvent::V_MTE2>(half_of);
+        SetFlag<HardEvent::MTE3_V>(half_of);
+    }
+    for (int64_t i = 0; i < core_tiles; ++i) {
+        const int32_t event = static_cast<int32_t>(i % 2);
+        const int64_t offset = (GetBlockIdx() * core_tiles + i) * tile;
+        const LocalTensor<half> a = ub[event * 3 * count], b = a[count], c = b[count];
+        WaitFlag<HardEvent::V_MTE2>(event);
+        DataCopy(a, from_x[offset], count);
+        DataCopy(b, from_y[offset], count);
+        SetFlag<HardEvent::MTE2_V>(event);
+        WaitFlag<HardEvent::MTE2_V>(event);
+        WaitFlag<HardEvent::MTE3_V>(event);
+        Add(c, a, b, static_cast<int32_t>(count));
+        SetFlag<HardEvent::V_MTE2>(event);
+        SetFlag<HardEvent::V_MTE3>(event);
+        WaitFlag<HardEvent::V_MTE3>(event);
+        DataCopy(to[offset], c, count);
+        SetFlag<HardEvent::MTE3_V>(event);
+    }
+    for (int32_t half_of = 0; half_of < 2; ++half_of) {
+        WaitFlag<HardEvent::V_MTE2>(half_of);
+        WaitFlag<HardEvent::MTE3_V>(half_of);
+    }
 }
 
 // `count` additions of 64 repeats; operands by their byte offset in UB.

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// traffic.cpp - one core reads pieces of GM, several times, and writes a run of bytes.
+// traffic.cpp - one core reads pieces of GM, several times, and writes a run of bytes, through the L2 or past
+// it.
 #include "kernel_operator.h"
 
 using namespace AscendC;
 
 extern "C" __global__ __aicore__ void traffic(GM_ADDR x, GM_ADDR y, int64_t pieces, int64_t piece_bytes,
-                                              int64_t stride, int64_t passes, int64_t written) {
+                                              int64_t stride, int64_t passes, int64_t written,
+                                              int64_t past_l2) {
     constexpr uint32_t UB = 128 * 1024;
     GlobalTensor<int8_t> from, to;
     from.SetGlobalBuffer(reinterpret_cast<__gm__ int8_t*>(x));
     to.SetGlobalBuffer(reinterpret_cast<__gm__ int8_t*>(y));
+    if (past_l2 != 0) {
+        from.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
+        to.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
+    }
     TPipe pipe;
     TBuf<TPosition::VECCALC> buffer;
     pipe.InitBuffer(buffer, UB);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cost_probe.cpp - the cost model without a chip around it, for tests that compare it with a reference.
-//   cost_probe bandwidth  reads "start hbm_load hit_load hbm_rate l2_rate" per line, starts not falling, and
-//   prints
-//                         the end of every transfer in the order of the lines
+//   cost_probe bandwidth  reads "start hbm_load hit_load hbm_rate l2_rate direct_load line lines" per line,
+//                         starts not falling, and prints the end of every transfer in the order of the lines
 //   cost_probe price NAME...  prints for each vector instruction whether it has a price
 #include <cstdio>
 #include <iostream>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -32,9 +32,13 @@ void print_ends() {
     Bandwidth bandwidth(CLOCK_GHZ);
     std::vector<double> ends;
     double start = 0;
+    uint64_t line = 0;
+    size_t lines = 0;
     Transfer transfer;
     while (std::cin >> start >> transfer.hbm_load >> transfer.hit_load >> transfer.hbm_rate >>
-           transfer.l2_rate) {
+           transfer.l2_rate >> transfer.direct_load >> line >> lines) {
+        transfer.lines.resize(lines);
+        std::iota(transfer.lines.begin(), transfer.lines.end(), line);
         finish_until(bandwidth, start, ends);
         ends.push_back(-1);
         bandwidth.start(start, transfer);

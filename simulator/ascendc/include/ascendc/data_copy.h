@@ -78,10 +78,14 @@ inline void copy_blocks(CallCheck& check, const Place& dst, const Place& src, co
 
     const uint32_t unit = dma_unit(dst.mem);
     const uint64_t bytes = uint64_t{params.blockLen} * unit;
-    const MoveEnd to{dst.mem, sim::Span::pieces(dst.begin, bytes, params.blockCount,
-                                                bytes + uint64_t{params.dstGap} * unit)};
-    const MoveEnd from{src.mem, sim::Span::pieces(src.begin, bytes, params.blockCount,
-                                                  bytes + uint64_t{params.srcGap} * ONE_BLK_SIZE)};
+    const MoveEnd to{
+        dst.mem,
+        sim::Span::pieces(dst.begin, bytes, params.blockCount, bytes + uint64_t{params.dstGap} * unit),
+        dst.past_l2};
+    const MoveEnd from{src.mem,
+                       sim::Span::pieces(src.begin, bytes, params.blockCount,
+                                         bytes + uint64_t{params.srcGap} * ONE_BLK_SIZE),
+                       src.past_l2};
     sim::Work work;
     work.elem_bytes = static_cast<uint8_t>(element_bytes);
     work.elements = params.blockCount * bytes / element_bytes;

@@ -76,7 +76,7 @@ inline void issue_nd2nz(const Place& dst, const Place& src, const Nd2NzGeometry&
     instruction.pipe = sim::Pipe::MTE2;
     instruction.where = where;
     instruction.work.rows = geometry.matrices * geometry.rows;
-    instruction.accesses = {{sim::Mem::GM, sim::Use::READ_MOVE, from},
+    instruction.accesses = {{sim::Mem::GM, sim::Use::READ_MOVE, from, src.past_l2},
                             {sim::Mem::L1, sim::Use::WRITE_MOVE, to}};
     instruction.run = [core, to, from, geometry] {
         const OperandView dst_view(*core, sim::Mem::L1, to), src_view(*core, sim::Mem::GM, from);

@@ -86,7 +86,7 @@ void issue_padded_load(const Place& ub, const Place& gm, const PadGeometry& geom
     instruction.name = "DataCopyPad";
     instruction.pipe = sim::Pipe::MTE2;
     instruction.where = where;
-    instruction.accesses = {{sim::Mem::GM, sim::Use::READ_MOVE, from},
+    instruction.accesses = {{sim::Mem::GM, sim::Use::READ_MOVE, from, gm.past_l2},
                             {sim::Mem::UB, sim::Use::WRITE_MOVE, to}};
     instruction.run = [core, to, from, geometry, fill] {
         const OperandView ub_view(*core, sim::Mem::UB, to), gm_view(*core, sim::Mem::GM, from);
@@ -141,7 +141,8 @@ void store_padded_call(const GlobalTensor<T>& dst, const LocalTensor<T>& src, co
     const uint64_t gm_step = uint64_t{params.blockLen} + params.dstStride;
     const uint64_t ub_step = geometry.ub_block() + uint64_t{params.srcStride} * ONE_BLK_SIZE;
     const MoveEnd to{sim::Mem::GM,
-                     sim::Span::pieces(dst.sim_address(), params.blockLen, params.blockCount, gm_step)};
+                     sim::Span::pieces(dst.sim_address(), params.blockLen, params.blockCount, gm_step),
+                     dst.sim_past_l2()};
     const MoveEnd from{sim::Mem::UB,
                        sim::Span::pieces(src.sim_begin(), params.blockLen, params.blockCount, ub_step)};
     issue_copy("DataCopyPad", sim::Pipe::MTE3, to, from, where);

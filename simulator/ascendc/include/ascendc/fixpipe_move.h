@@ -170,7 +170,7 @@ void issue_fixpipe(const char* name, const FixpipeJob& job, sim::Where where) {
              sim::Span::run(job.quant_tensor.begin, uint64_t{job.n} * sizeof(uint64_t))});
     }
     for (const sim::Span& span : job.target()) {
-        instruction.accesses.push_back({job.dst.mem, sim::Use::WRITE_MOVE, span});
+        instruction.accesses.push_back({job.dst.mem, sim::Use::WRITE_MOVE, span, job.dst.past_l2});
     }
     instruction.run = [core, job, atomic] { run_fixpipe<T, U>(*core, job, atomic); };
     core->issue(std::move(instruction));

@@ -91,14 +91,14 @@ public:
     void SetShapeInfo(const ShapeInfo& info) { shape_info_ = info; }
     ShapeInfo GetShapeInfo() const { return shape_info_; }
 
-    // Where in the L2 the data is kept is a hint; it changes no value.
+    // Changes no value: CACHE_MODE_DISABLE makes DMAs pass the L2, as the cost model knows.
     template <CacheRwMode mode = CacheRwMode::RW>
     void SetL2CacheHint(CacheMode hint) {
         cache_mode_ = hint;
     }
 
     uint64_t sim_address() const { return address_; }
-    CacheMode sim_cache_mode() const { return cache_mode_; }
+    bool sim_past_l2() const { return cache_mode_ == CacheMode::CACHE_MODE_DISABLE; }
 
 private:
     uint64_t address_ = 0;

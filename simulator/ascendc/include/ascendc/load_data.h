@@ -94,7 +94,8 @@ void load_2d(const Place& dst, const Place& src, const LoadData2DParams& params,
     instruction.pipe = src.mem == sim::Mem::GM ? sim::Pipe::MTE2 : sim::Pipe::MTE1;
     instruction.where = where;
     instruction.work.repeats = steps.count;
-    instruction.accesses = {{src.mem, sim::Use::READ_MOVE, from}, {dst.mem, sim::Use::WRITE_MOVE, to}};
+    instruction.accesses = {{src.mem, sim::Use::READ_MOVE, from, src.past_l2},
+                            {dst.mem, sim::Use::WRITE_MOVE, to}};
     instruction.run = [core, steps, to, from, to_mem = dst.mem, from_mem = src.mem,
                        transpose = params.ifTranspose] {
         const OperandView dst_view(*core, to_mem, to), src_view(*core, from_mem, from);

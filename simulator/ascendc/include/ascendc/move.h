@@ -74,6 +74,7 @@ void for_each_pair(const sim::Span& dst, const sim::Span& src, F&& f) {
 struct MoveEnd {
     sim::Mem mem;
     sim::Span span;
+    bool past_l2 = false;
 };
 
 // Dispatches the copy of `src` to `dst`: equally many pieces of equal size.
@@ -87,8 +88,8 @@ inline void issue_copy(const char* name, sim::Pipe pipe, const MoveEnd& dst, con
     instruction.where = where;
     instruction.work = work;
     instruction.atomic = atomic.on();
-    instruction.accesses = {{src.mem, sim::Use::READ_MOVE, src.span},
-                            {dst.mem, sim::Use::WRITE_MOVE, dst.span}};
+    instruction.accesses = {{src.mem, sim::Use::READ_MOVE, src.span, src.past_l2},
+                            {dst.mem, sim::Use::WRITE_MOVE, dst.span, dst.past_l2}};
     instruction.run = [core, dst, src, atomic] {
         const OperandView to(*core, dst.mem, dst.span), from(*core, src.mem, src.span);
         for_each_pair(dst.span, src.span, [&](uint64_t d, uint64_t s, uint64_t bytes) {

@@ -11,6 +11,7 @@ namespace AscendC::internal {
 struct Place {
     sim::Mem mem;
     uint64_t begin;
+    bool past_l2 = false;
 };
 
 template <class T>
@@ -20,7 +21,7 @@ Place place_of(const LocalTensor<T>& tensor) {
 
 template <class T>
 Place place_of(const GlobalTensor<T>& tensor) {
-    return {sim::Mem::GM, tensor.sim_address()};
+    return {sim::Mem::GM, tensor.sim_address(), tensor.sim_past_l2()};
 }
 
 }  // namespace AscendC::internal
