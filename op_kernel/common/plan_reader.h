@@ -37,6 +37,28 @@ public:
             preload_words(plan, offsetof(Plan, tile_begin), offsetof(Plan, tile_begin), num_cores);
     }
 
+    // Where the work of a core begins, before the plan is known to be right.
+    struct Start {
+        int32_t row;
+        int32_t tile;
+    };
+    SALS_DEVICE static Start start_of(GM_ADDR plan, int32_t core) {
+        const AscendC::GlobalTensor<int32_t> words = global_tensor<int32_t>(plan);
+        return {words.GetValue(static_cast<uint64_t>(row_byte(core) / int64_t{sizeof(int32_t)})),
+                words.GetValue(static_cast<uint64_t>(tile_byte(core) / int64_t{sizeof(int32_t)}))};
+    }
+    // The two lines of the plan in which that stands, and all other lines of boundaries.
+    SALS_DEVICE static void preload_start(GM_ADDR plan, int32_t core) {
+        if (plan == nullptr) return;
+        preload_lines(plan, line_of(row_byte(core)), 1);
+        preload_lines(plan, line_of(tile_byte(core)), 1);
+    }
+    SALS_DEVICE static void preload_rest(GM_ADDR plan, int32_t core, int32_t num_cores) {
+        const int32_t last = smaller<int32_t>(num_cores, MAX_CORES);
+        preload_all_but(plan, line_of(row_byte(core)), line_of(row_byte(0)), line_of(row_byte(last)));
+        preload_all_but(plan, line_of(tile_byte(core)), line_of(tile_byte(0)), line_of(tile_byte(last)));
+    }
+
     SALS_DEVICE bool is_valid() const { return is_valid_; }
     SALS_DEVICE int32_t num_merges() const { return num_merges_; }
     SALS_DEVICE RowRange refused_rows() const { return is_valid_ ? RowRange{0, 0} : unplanned_; }
@@ -79,6 +101,19 @@ public:
     }
 
 private:
+    SALS_DEVICE static int64_t row_byte(int32_t core) {
+        return offsetof(Plan, row_begin) + core * int64_t{sizeof(int32_t)};
+    }
+    SALS_DEVICE static int64_t tile_byte(int32_t core) {
+        return offsetof(Plan, tile_begin) + core * int64_t{sizeof(int32_t)};
+    }
+    SALS_DEVICE static int64_t line_of(int64_t byte) { return byte / AtlasA2::CACHE_LINE_BYTES; }
+
+    SALS_DEVICE static void preload_all_but(GM_ADDR plan, int64_t line, int64_t first, int64_t last) {
+        preload_lines(plan, first, line - first);
+        preload_lines(plan, line + 1, last - line);
+    }
+
     // From byte `begin` to the last of the boundaries that begin at byte `boundaries`.
     SALS_DEVICE static void preload_words(GM_ADDR plan, int64_t begin, int64_t boundaries,
                                           int32_t num_cores) {

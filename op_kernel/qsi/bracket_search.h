@@ -44,8 +44,12 @@ public:
             narrow_row(row);
             row.prefetch();
         }
+        bool has_missed = false;  // the sample once: it can say more
         for (int32_t round = 0; !is_found() && length_ > SORT_LIMIT; ++round) {
-            narrow_list(round < SAMPLED_ROUNDS ? sample_list(0) : bracket_.upper_half());
+            const Bracket probe = round >= SAMPLED_ROUNDS ? bracket_.upper_half()
+                                  : has_missed            ? suggest(0)
+                                                          : sample_list(0);
+            has_missed = !narrow_list(probe) && !has_missed;
         }
     }
 
@@ -94,7 +98,8 @@ private:
         return suggest(few);
     }
 
-    SALS_DEVICE void narrow_list(const Bracket& probe) {
+    // Whether the score was inside the probe.
+    SALS_DEVICE bool narrow_list(const Bracket& probe) {
         const auto list = list_;
         const auto kept = pack_.kept();
         const auto scratch = pack_.scratch();
@@ -107,11 +112,12 @@ private:
             above_ = above_ + high;
             inside_ = inside_ - high;
             bracket_.highest = probe.lowest - 1;
-            return;
+            return false;
         }
         const Amount within = pack_lower(kept, scratch, high, probe);
         const Amount higher = high - within;
-        if (target_ > above_.weight + higher.weight) {
+        const bool holds = target_ > above_.weight + higher.weight;
+        if (holds) {
             above_ = above_ + higher;
             inside_ = within;
             bracket_ = probe;
@@ -121,6 +127,7 @@ private:
             bracket_.lowest = probe.highest + 1;
         }
         length_ = inside_.count;
+        return holds;
     }
 
     // ---- a row in global memory --------------------------------------------------------------------

@@ -7,6 +7,8 @@
 //     AIV 1            |H0b |   |H1b |   |H2b |   |H3b |    |      odd rows
 //                                 row 1 ends ^ both have written its scores (V2V_ROW_SCORED)
 // A selection may take as long as the ring is deep and the other core idle: it hides behind the keys.
+// The last hand-off of a long row is short, and reduced by the core that selects: the scores before it have
+// arrived by then, and its own need not travel.
 // A row's scores pass through global memory (in practice the L2 cache): its shares alternate between two
 // cores, and long rows exceed the UB. At 4 bytes per block this is 1/128 of the traffic of the keys. Rows
 // that a plan cuts are selected behind one SyncAll, each by one vector core.
@@ -17,16 +19,33 @@
 
 namespace sals::qsi {
 
-SALS_DEVICE PlanReader plan_reader(const QsiTiling& tiling, const Arguments& args, int32_t core) {
+// The group of a core: a cube core and two vector cores.
+SALS_DEVICE int32_t group_of_core() {
+    int32_t group = static_cast<int32_t>(AscendC::GetBlockIdx());
+    if ASCEND_IS_AIV {
+        group /= AtlasA2::AIV_PER_AIC;
+    }
+    return group;
+}
+
+// What the first row needs is asked for together with the rest of the plan.
+SALS_DEVICE PlanReader plan_reader(const RowTable& rows, const Arguments& args, int32_t core) {
+    const QsiTiling& tiling = rows.tiling();
     const int32_t cores = static_cast<int32_t>(AscendC::GetBlockNum());
+    if (args.plan != nullptr) {
+        const PlanReader::Start start = PlanReader::start_of(args.plan, core);
+        if (start.row >= 0 && start.row < qsi_rows(tiling) && start.tile >= 0)
+            rows.preload(start.row, int64_t{start.tile} * QSI_TILE_TOKENS);
+        PlanReader::preload_rest(args.plan, core, cores);
+    }
     return PlanReader(args.plan, PlanOp::QSI, QSI_TILE_TOKENS, qsi_rows(tiling), core, cores);
 }
 
 template <int32_t RANK, QsiKeyForm FORM>
 SALS_DEVICE void run_cube(AscendC::TPipe& pipe, const QsiTiling& tiling, const Arguments& args) {
-    const int32_t core = static_cast<int32_t>(AscendC::GetBlockIdx());
+    const int32_t core = group_of_core();
     const RowTable rows(tiling, args);
-    PlanReader plan = plan_reader(tiling, args, core);
+    PlanReader plan = plan_reader(rows, args, core);
     ScoreBlocks<RANK, FORM> score(pipe, tiling, args, core);
     score.open();
     for (Piece piece; plan.next(piece);) score.run(scored_piece(rows, piece, core));
@@ -40,10 +59,10 @@ public:
                              const Arguments& args)
         : tiling_(tiling),
           workspace_(args.workspace),
-          core_(static_cast<int32_t>(AscendC::GetBlockIdx() / AtlasA2::AIV_PER_AIC)),
+          core_(group_of_core()),
           half_(static_cast<int32_t>(AscendC::GetSubBlockIdx())),
           rows_(tiling, args),
-          plan_(plan_reader(tiling, args, core_)),
+          plan_(plan_reader(rows_, args, core_)),
           reduce_(ub, tiling, args, core_, half_),
           select_(ub, rows_, args) {
         // Instructions work on whole repeats: what lies behind the data must be defined.
@@ -70,7 +89,7 @@ private:
             run_row(piece);
         } else if (unscored_rows_++ % AtlasA2::AIV_PER_AIC == half_) {
             select_.prepare(piece.row);
-            select_.run(piece.row, scores_at(0));
+            select_.run(piece.row);
         }
     }
 
@@ -83,8 +102,13 @@ private:
         ++unjoined_rows_;
         if (scored_rows_++ % AtlasA2::AIV_PER_AIC == half_) {
             select_.prepare(piece.row);
+            reduce_.load_last(piece);
             join_rows();
-            select_.run(piece.row, scores);
+            select_.attach(piece.row, scores, piece.last / tiling_.block_size - piece.row.first);
+            reduce_.reduce_last(piece, select_.last_scores());
+            select_.run(piece.row);
+        } else {
+            reduce_.pass_last(piece);
         }
     }
 
@@ -101,7 +125,8 @@ private:
         if (!has_merge) return;
         const RowInfo row = rows_.at(cut);
         select_.prepare(row);
-        select_.run(row, scores_at(qsi_cut_scores_offset(tiling_, core_)));
+        select_.attach(row, scores_at(qsi_cut_scores_offset(tiling_, core_)), row.n);
+        select_.run(row);
     }
 
     SALS_DEVICE void refuse() {

@@ -17,6 +17,7 @@ inline constexpr int32_t LANES = AtlasA2::REPEAT_BYTES / sizeof(float);         
 inline constexpr int32_t DATABLOCK_LANES = AtlasA2::DATABLOCK_BYTES / sizeof(float);  // of one datablock
 inline constexpr int32_t DATABLOCKS = LANES / DATABLOCK_LANES;                        // of one repeat
 
+inline constexpr int32_t LAST_TOKENS = 1024;  // of a row, most that one vector core reduces alone
 inline constexpr int32_t MIN_BLOCK_TOKENS = 8;
 inline constexpr int32_t SHARE_BLOCKS = QSI_SHARE_TOKENS / MIN_BLOCK_TOKENS;
 inline constexpr int32_t WIDE_TOKENS = 256;  // strided scales fetched at a time
@@ -93,6 +94,9 @@ struct SelectPlan {
         LadderPlan ladder;
     };
 };
+
+// Scores are written behind those of at most LADDER blocks, in whole repeats.
+static_assert(LADDER + LANES <= CHUNK, "a chunk is too short");
 
 struct UbPlan {
     SelectPlan select;  // first: sorting needs records at whole repeats

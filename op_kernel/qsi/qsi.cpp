@@ -44,15 +44,13 @@ extern "C" __global__ __aicore__ void sals_qsi(GM_ADDR query, GM_ADDR query_scal
                                                GM_ADDR tiling) {
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     REGISTER_TILING_DEFAULT(sals::QsiTiling);  // tells CANN how much room the tiling needs
-    const int32_t cores = static_cast<int32_t>(AscendC::GetBlockNum());
     sals::preload_lines(tiling, 0, (sizeof(sals::QsiTiling) - 1) / sals::AtlasA2::CACHE_LINE_BYTES + 1);
-    sals::PlanReader::preload_tiles(plan, cores);
+    sals::PlanReader::preload_start(plan, sals::qsi::group_of_core());
     const sals::QsiTiling sizes = sals::qsi::read_tiling(tiling);
     const sals::qsi::Arguments args = {query,           query_scale,   key_cache,
                                        key_scale,       seq_lens,      query_lens,
                                        query_start_loc, block_table,   plan,
                                        block_ids,       selected_lens, AscendC::GetUserWorkspace(workspace)};
-    sals::PlanReader::preload_rows(plan, cores);
     AscendC::TPipe pipe;
     if ASCEND_IS_AIC {
         sals::qsi::dispatch_cube(pipe, sizes, args);

@@ -58,15 +58,15 @@ public:
     SALS_DEVICE void run(const ScoredPiece& piece) {
         if (piece.begin >= piece.end) return;
         for (int32_t begin = piece.begin; begin < piece.end; ++handoffs_) {
-            const int32_t end = part_end(piece, begin, QSI_HANDOFF_TOKENS, piece.end);
-            for (int32_t token = begin; token < end;) {
-                const int32_t step_end = part_end(piece, token, STEP_TOKENS, end);
-                const int32_t dots = (token - piece.origin) % QSI_HANDOFF_TOKENS;
+            const Handoff handoff = handoff_at(piece, begin);
+            for (int32_t token = begin; token < handoff.end;) {
+                const int32_t step_end = part_end(handoff.origin, token, STEP_TOKENS, handoff.end);
                 push({piece.row.row, piece.row.head, piece.row.request, token, step_end - token, queries_,
-                      dots, handoffs_, token == piece.begin, token == begin, step_end == end});
+                      token - handoff.origin, handoffs_, token == piece.begin, token == begin,
+                      step_end == handoff.end});
                 token = step_end;
             }
-            begin = end;
+            begin = handoff.end;
         }
         ++queries_;
     }

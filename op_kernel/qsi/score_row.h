@@ -19,15 +19,21 @@ public:
         for (int32_t slot = 0; slot < CHUNK_SLOTS; ++slot) WaitFlag<HardEvent::V_MTE2>(UB_CHUNK_EMPTY + slot);
     }
 
-    // Turns to a row of n > 0 scores, in chunks of `chunk` at most.
-    SALS_DEVICE void attach(const AscendC::GlobalTensor<float>& scores, int32_t n, int32_t chunk) {
+    // Turns to a row of n > 0 scores, in chunks of `chunk` at most. Of a single chunk only the first `stored`
+    // scores need stand in global memory: it is loaded now, and the others are written to last_scores().
+    SALS_DEVICE void attach(const AscendC::GlobalTensor<float>& scores, int32_t n, int32_t stored,
+                            int32_t chunk) {
         scores_ = scores;
         n_ = n;
+        stored_ = stored;
         chunk_ = chunk;
         chunks_ = (n + chunk - 1) / chunk;
         is_here_ = false;
         is_next_ = false;
+        if (is_one_chunk()) prefetch();
     }
+
+    SALS_DEVICE AscendC::LocalTensor<float> last_scores() const { return chunk(first_slot_)[stored_]; }
 
     // The row is done with; its last chunk may be overwritten.
     SALS_DEVICE void detach() {
@@ -86,7 +92,8 @@ private:
         const int32_t slot = next_slot_;
         next_slot_ = (next_slot_ + 1) % CHUNK_SLOTS;
         WaitFlag<HardEvent::V_MTE2>(UB_CHUNK_EMPTY + slot);
-        const AscendC::DataCopyExtParams run(1, count_of(i) * sizeof(float), 0, 0, 0);
+        const int32_t count = smaller(count_of(i), stored_);
+        const AscendC::DataCopyExtParams run(1, count * sizeof(float), 0, 0, 0);
         DataCopyPad(chunk(slot), scores_[static_cast<uint64_t>(i * chunk_)], run,
                     AscendC::DataCopyPadExtParams<float>());
         SetFlag<HardEvent::MTE2_V>(UB_CHUNK_FULL + slot);
@@ -95,6 +102,7 @@ private:
     AscendC::LocalTensor<uint8_t> ub_;
     AscendC::GlobalTensor<float> scores_;
     int32_t n_ = 0;
+    int32_t stored_ = 0;
     int32_t chunk_ = CHUNK;
     int32_t chunks_ = 0;
     int32_t at_ = 0;

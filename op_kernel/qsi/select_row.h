@@ -38,10 +38,16 @@ public:
         if (!is_counted(row)) write_length(row, row.k);
     }
 
-    // Ends a row that was prepared. If its choice depends on no score it needs none.
-    SALS_DEVICE void run(const RowInfo& row, const AscendC::GlobalTensor<float>& scores) {
+    // Turns to the scores of a row, if its choice depends on any. The last ones may be missing (score_row.h).
+    SALS_DEVICE void attach(const RowInfo& row, const AscendC::GlobalTensor<float>& scores, int32_t stored) {
+        scores_.attach(scores, row.n, stored, Policy::CHUNK_SCORES);
+    }
+    SALS_DEVICE AscendC::LocalTensor<float> last_scores() const { return scores_.last_scores(); }
+
+    // Ends a row that was prepared.
+    SALS_DEVICE void run(const RowInfo& row) {
         if (row.is_scored) {
-            write_chosen(row, scores);
+            write_chosen(row);
         } else {
             writer_.write_run(row.first, row.k);
         }
@@ -66,9 +72,8 @@ private:
         writer_.write_length(static_cast<int32_t>(selected_tokens(row.visible, k, rows_.params())));
     }
 
-    SALS_DEVICE void write_chosen(const RowInfo& row, const AscendC::GlobalTensor<float>& scores) {
+    SALS_DEVICE void write_chosen(const RowInfo& row) {
         int32_t k = row.k;
-        scores_.attach(scores, row.n, Policy::CHUNK_SCORES);
         if (is_counted(row)) {
             k = coverage_.run(scores_, rows_.params());
             write_length(row, k);

@@ -75,6 +75,18 @@ def test_long_rows_of_other_forms(changes):
     assert_same([check(case, cores=24), check(case, cores=24, plan=None), check(case, cores=20, seed=7)])
 
 
+@pytest.mark.parametrize("order", ["index", "score"])
+@pytest.mark.parametrize("block_size", [8, 16, 32, 64, 128])
+@pytest.mark.parametrize("sink_blocks", [0, 1, 3])
+def test_rows_whose_end_one_vector_core_reduces(order, block_size, sink_blocks):
+    """Whole rows of more than two hand-offs, with ends everywhere in a datablock of scores."""
+    lengths = tuple(9000 + block_size * blocks + 1 for blocks in range(9))
+    case = LONG.but(
+        order=order, block_size=block_size, sink_blocks=sink_blocks, tail_blocks=1, seq_lens=lengths, n_kv=1
+    )
+    assert_same([check(case, cores=cores, plan=None, seed=seed) for cores, seed in ((3, 0), (1, 2), (2, 3))])
+
+
 @pytest.mark.parametrize("rank", [8, 24, 192])
 def test_ranks_that_need_padding_are_refused(rank):
     with pytest.raises(ValueError, match=f"must have rank 64, 128 or 256 .*got rank {rank}"):

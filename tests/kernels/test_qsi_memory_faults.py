@@ -41,9 +41,15 @@ FAULTS = {
     ),
     "a-block-too-many": (
         "op_kernel/qsi/reduce_scores.h",
-        "run(1, count / tiling_.block_size * sizeof(float), 0, 0, 0)",
-        "run(1, (count / tiling_.block_size + 1) * sizeof(float), 0, 0, 0)",
+        "run(1, tokens.count / tiling_.block_size * sizeof(float), 0, 0, 0)",
+        "run(1, (tokens.count / tiling_.block_size + 1) * sizeof(float), 0, 0, 0)",
         ("racecheck",),
+    ),
+    "scores-that-were-not-stored": (
+        "op_kernel/qsi/score_row.h",
+        "smaller(count_of(i), stored_)",
+        "count_of(i)",
+        ("racecheck", "initcheck"),
     ),
     "an-id-too-many": (
         "op_kernel/qsi/write_row.h",
