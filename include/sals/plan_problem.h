@@ -10,7 +10,7 @@
 namespace sals {
 
 struct PlanArgs {
-    RequestArgs request;  // plan itself is not used
+    RequestArgs request;  // its plan is the one to write, which only aclnn functions are given
     SelectionArgs selection;
     int64_t heads = 0;  // n_idx of the indexer, n_kv of the attention
     int64_t group = 1;  // query heads per KV head; 1 for the indexer
@@ -62,6 +62,17 @@ inline Status validate(const char* op, PlanOp kind, int64_t device_cores, const 
     out.s_q = a.s_q;
     out.s_list = a.shared_list ? 1 : a.s_q;
     out.num_cores = a.num_cores > 0 ? a.num_cores : smaller(device_cores, MAX_CORES);
+    return check.status();
+}
+
+// What an aclnn function asks besides: the inputs side by side in memory, and room for the plan.
+inline Status check_plan_memory(const char* op, const RequestArgs& r) {
+    Checker check(op);
+    check.present(r.plan);
+    check.dtype(r.plan, {DType::INT32});
+    check.shape(r.plan, "[plan_words]", {PLAN_WORDS});
+    for (const TensorSpec* t : {&r.seq_lens, &r.query_lens, &r.query_start_loc, &r.plan})
+        check.contiguous(*t);
     return check.status();
 }
 

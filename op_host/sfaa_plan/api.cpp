@@ -9,7 +9,7 @@ OP_TYPE_REGISTER(SalsSfaaPlan);
 
 // Null inputs are left out of the task; the AI CPU tells the rest apart by query_layout.
 static aclnnStatus SalsSfaaPlan(const sals::host::PlanTensors& t, const sals::PlanArgs& a,
-                                const char* query_layout, int64_t num_cores, aclOpExecutor* executor) {
+                                aclOpExecutor* executor) {
     L0_DFX(SalsSfaaPlan, t.seq_lens, t.query_lens, t.query_start_loc, t.plan);
     static op::internal::AicpuTaskSpace space("SalsSfaaPlan");
     const sals::SelectionArgs& s = a.selection;
@@ -21,7 +21,7 @@ static aclnnStatus SalsSfaaPlan(const sals::host::PlanTensors& t, const sals::Pl
         OP_INPUT(t.seq_lens, t.query_lens, t.query_start_loc), OP_OUTPUT(t.plan),
         OP_ATTR(a.heads, a.group, a.s_q, a.shared_list, s.max_seq_len, s.block_size, s.keep_num, s.keep_den,
                 s.min_blocks, s.max_blocks, static_cast<float>(s.coverage), s.sink_blocks, s.tail_blocks,
-                query_layout, num_cores));
+                a.request.query_layout.c_str(), a.num_cores));
 }
 
 }  // namespace l0op
@@ -39,8 +39,6 @@ aclnnStatus aclnnSalsSfaaPlanGetWorkspaceSize(
                           maxSeqLen, blockSize, keepNum, keepDen, minBlocks, maxBlocks, coverage, sinkBlocks,
                           tailBlocks, queryLayoutOptional, numCores),
                    DFX_OUT(out));
-    const char* query_layout = queryLayoutOptional == nullptr ? "BSND" : queryLayoutOptional;
-    const sals::host::PlanTensors tensors = {seqLens, queryLensOptional, queryStartLocOptional, out};
     sals::PlanArgs args;
     args.selection = sals::host::selection_of(maxSeqLen, blockSize, keepNum, keepDen, minBlocks, maxBlocks,
                                               coverage, sinkBlocks, tailBlocks);
@@ -49,15 +47,9 @@ aclnnStatus aclnnSalsSfaaPlanGetWorkspaceSize(
     args.s_q = sQ;
     args.shared_list = sharedList;
     args.num_cores = numCores;
-    sals::PlanProblem problem;
-    const aclnnStatus checked = sals::host::check_plan_call(sals::host::SFAA_PLAN.op, sals::PlanOp::SFAA,
-                                                            tensors, args, query_layout, problem);
-    if (checked != ACLNN_SUCCESS) return checked;
-    return sals::host::make_executor(
-        [&](aclOpExecutor* made) {
-            return l0op::SalsSfaaPlan(tensors, args, query_layout, problem.num_cores, made);
-        },
-        workspaceSize, executor);
+    return sals::host::prepare_plan(sals::host::SFAA_PLAN.op, sals::PlanOp::SFAA,
+                                    {seqLens, queryLensOptional, queryStartLocOptional, out}, args,
+                                    queryLayoutOptional, l0op::SalsSfaaPlan, workspaceSize, executor);
 }
 
 aclnnStatus aclnnSalsSfaaPlan(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

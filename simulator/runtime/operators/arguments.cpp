@@ -55,22 +55,6 @@ void check_result(Checker& check, const TensorSpec& result, const std::vector<in
     check.contiguous(result);
 }
 
-SelectionArgs selection_of(int64_t max_seq_len, int64_t block_size, int64_t keep_num, int64_t keep_den,
-                           int64_t min_blocks, int64_t max_blocks, double coverage, int64_t sink_blocks,
-                           int64_t tail_blocks) {
-    SelectionArgs s;
-    s.max_seq_len = max_seq_len;
-    s.block_size = block_size;
-    s.keep_num = keep_num;
-    s.keep_den = keep_den;
-    s.min_blocks = min_blocks;
-    s.max_blocks = max_blocks;
-    s.coverage = coverage;
-    s.sink_blocks = sink_blocks;
-    s.tail_blocks = tail_blocks;
-    return s;
-}
-
 int refuse(const Status& status) { return fail(ACL_ERROR_INVALID_PARAM, status.text); }
 
 }  // namespace sals::npu

@@ -5,7 +5,6 @@
 
 #include "opapi/objects.h"
 #include "sals/request_axis.h"
-#include "sals/selection_rules.h"
 
 namespace sals::npu {
 
@@ -15,11 +14,6 @@ RequestArgs request_of(const aclTensor* seq_lens, const aclTensor* query_lens,
 
 // A result must have just this shape, and hold its elements side by side.
 void check_result(Checker& check, const TensorSpec& result, const std::vector<int64_t>& shape, DType dtype);
-
-// The selection as OpDef attributes, in their order.
-SelectionArgs selection_of(int64_t max_seq_len, int64_t block_size, int64_t keep_num, int64_t keep_den,
-                           int64_t min_blocks, int64_t max_blocks, double coverage, int64_t sink_blocks,
-                           int64_t tail_blocks);
 
 // The sentence of a broken rule becomes the error of the first phase.
 int refuse(const Status& status);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "acl/runtime.h"
+#include "common/selection_attributes.h"
 #include "make_plan.h"
 #include "opapi/two_phase.h"
 #include "operators/aclnn_sals.h"
@@ -22,16 +23,11 @@ struct PlanTensors {
 int prepare_plan(const char* name, PlanOp kind, const PlanTensors& t, PlanArgs args, const char* query_layout,
                  uint64_t* workspace_bytes, aclOpExecutor** executor) {
     args.request = request_of(t.seq_lens, t.query_lens, t.query_start_loc, query_layout);
+    args.request.plan = spec_of("plan", t.plan);
     PlanProblem problem;
-    const Status status = validate(name, kind, core_count(), args, problem);
+    Status status = validate(name, kind, core_count(), args, problem);
+    if (status.ok()) status = check_plan_memory(name, args.request);
     if (!status.ok()) return refuse(status);
-    Checker check(name);
-    for (const TensorSpec* spec :
-         {&args.request.seq_lens, &args.request.query_lens, &args.request.query_start_loc}) {
-        check.contiguous(*spec);
-    }
-    check_result(check, spec_of("plan", t.plan), {PLAN_WORDS}, DType::INT32);
-    if (!check.ok()) return refuse(check.status());
     RequestTensors request;
     request.seq_lens = words_of(t.seq_lens);
     request.query_lens = words_of(t.query_lens);
@@ -58,8 +54,8 @@ extern "C" int aclnnSalsQsiPlanGetWorkspaceSize(const aclTensor* seq_lens, const
                                                 char* query_layout, int64_t num_cores, const aclTensor* plan,
                                                 uint64_t* workspace_bytes, aclOpExecutor** executor) {
     sals::PlanArgs args;
-    args.selection = sals::npu::selection_of(max_seq_len, block_size, keep_num, keep_den, min_blocks,
-                                             max_blocks, coverage, sink_blocks, tail_blocks);
+    args.selection = sals::host::selection_of(max_seq_len, block_size, keep_num, keep_den, min_blocks,
+                                              max_blocks, coverage, sink_blocks, tail_blocks);
     args.heads = n_idx;
     args.s_q = s_q;
     args.num_cores = num_cores;
@@ -77,8 +73,8 @@ extern "C" int aclnnSalsSfaaPlanGetWorkspaceSize(const aclTensor* seq_lens, cons
                                                  char* query_layout, int64_t num_cores, const aclTensor* plan,
                                                  uint64_t* workspace_bytes, aclOpExecutor** executor) {
     sals::PlanArgs args;
-    args.selection = sals::npu::selection_of(max_seq_len, block_size, keep_num, keep_den, min_blocks,
-                                             max_blocks, coverage, sink_blocks, tail_blocks);
+    args.selection = sals::host::selection_of(max_seq_len, block_size, keep_num, keep_den, min_blocks,
+                                              max_blocks, coverage, sink_blocks, tail_blocks);
     args.heads = n_kv;
     args.group = group;
     args.s_q = s_q;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // qsi.cpp - aclnnSalsQsi: the contract's checks and tiling, then the kernel.
 #include "acl/runtime.h"
+#include "common/selection_attributes.h"
 #include "opapi/two_phase.h"
 #include "operators/aclnn_sals.h"
 #include "operators/arguments.h"
@@ -26,8 +27,8 @@ extern "C" int aclnnSalsQsiGetWorkspaceSize(
     args.block_table = npu::spec_of("block_table", block_table);
     args.request = npu::request_of(seq_lens, query_lens, query_start_loc, query_layout);
     args.request.plan = npu::spec_of("plan", plan);
-    args.selection = npu::selection_of(max_seq_len, block_size, keep_num, keep_den, min_blocks, max_blocks,
-                                       coverage, sink_blocks, tail_blocks);
+    args.selection = host::selection_of(max_seq_len, block_size, keep_num, keep_den, min_blocks, max_blocks,
+                                        coverage, sink_blocks, tail_blocks);
     args.selection.order = order;
     args.layout = layout;
 
