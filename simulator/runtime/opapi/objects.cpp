@@ -63,8 +63,17 @@ aclIntArray* aclCreateIntArray(const int64_t* values, uint64_t count) {
     return new aclIntArray{std::vector<int64_t>(values, values + count)};
 }
 
+aclTensorList* aclCreateTensorList(const aclTensor* const* tensors, uint64_t count) {
+    return new aclTensorList{std::vector<const aclTensor*>(tensors, tensors + count)};
+}
+
 int aclDestroyTensor(const aclTensor* tensor) {
     delete tensor;
+    return 0;
+}
+int aclDestroyTensorList(const aclTensorList* list) {
+    for (const aclTensor* tensor : list->tensors) delete tensor;
+    delete list;
     return 0;
 }
 int aclDestroyScalar(const aclScalar* scalar) {

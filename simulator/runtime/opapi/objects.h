@@ -31,6 +31,10 @@ struct aclIntArray {
     std::vector<int64_t> values;
 };
 
+struct aclTensorList {
+    std::vector<const aclTensor*> tensors;  // the list's own
+};
+
 // What the first phase of an operator leaves to the second. It holds copies: the arguments may be gone.
 struct aclOpExecutor {
     std::string name;

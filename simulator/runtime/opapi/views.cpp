@@ -51,6 +51,12 @@ at::Tensor view_of(const aclTensor* tensor) {
     return at::from_blob(window(tensor->data()), tensor->shape, tensor->strides, options);
 }
 
+std::vector<at::Tensor> views_of(const aclTensorList* list) {
+    std::vector<at::Tensor> views;
+    for (const aclTensor* tensor : list->tensors) views.push_back(view_of(tensor));
+    return views;
+}
+
 at::Scalar scalar_of(const aclScalar* scalar) {
     switch (scalar->dtype) {
         case ACL_BOOL:

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -16,6 +17,8 @@ namespace sals::npu {
 namespace {
 
 using Role = sim::GmRegion::Role;
+
+constexpr int VECTORS_PER_CUBE = 2;
 
 std::filesystem::path package_folder() {
     Dl_info info{};
@@ -53,7 +56,12 @@ void KernelLaunch::add(const char* name, const aclTensor* tensor, Role role) {
     arguments_.push_back(data);
     if (data == nullptr) return;
     const auto bytes = static_cast<uint64_t>(tensor->elements() * bytes_of(tensor->dtype));
-    if (bytes > 0) regions_.push_back({name, data, bytes, role});
+    // One tensor may be given as several inputs; the chip knows its memory once.
+    const bool known =
+        role == Role::INPUT && std::any_of(regions_.begin(), regions_.end(), [&](const auto& r) {
+            return r.role == Role::INPUT && r.data == data && r.bytes == bytes;
+        });
+    if (bytes > 0 && !known) regions_.push_back({name, data, bytes, role});
 }
 
 Outcome KernelLaunch::run(uint8_t* workspace) const {
@@ -76,8 +84,10 @@ sim::LaunchResult KernelLaunch::launch(const std::vector<uint8_t*>& arguments,
     static std::mutex chip;
     const std::lock_guard<std::mutex> lock(chip);
     sim::LaunchOptions options;
-    options.cores = core_count();
-    options.cube_cores = kind_ == CoreKind::MIX;
+    const bool mix = kind_ == CoreKind::MIX;
+    options.cores = mix ? core_count() : core_count() * VECTORS_PER_CUBE;
+    options.cube_cores = mix;
+    options.vectors_per_cube = mix ? VECTORS_PER_CUBE : 1;
     options.batch_schedule = batch_schedule_;
     void* entry = library_of(name_).entry("sals_" + name_);
     return sim::launch([&] { simpy::call_entry(entry, arguments); }, regions, options);
