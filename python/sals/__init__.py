@@ -24,6 +24,7 @@ _SUBMODULES = frozenset(
         "planning",
         "reference",
         "selection",
+        "simulated_runtime",
         "simulator",
     }
 )
@@ -40,9 +41,12 @@ _REBUILD = "Build it with `make test` in a checkout, or with `pip install .`."
 
 def _load_operators() -> None:
     """Register ``torch.ops.sals.*``, refusing a torch that this build was not made for."""
+    from sals import simulated_runtime
     from sals.npu_package import announce, package_folder
 
     announce(package_folder())
+    if simulated_runtime.folder() is not None:
+        simulated_runtime.start()
     import torch
 
     library = Path(__file__).with_name("_ops.so")

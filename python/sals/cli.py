@@ -29,18 +29,31 @@ def demo(
         bool, typer.Option(help="A shorter context and fewer tokens: under two minutes.")
     ] = False,
     dtype: Annotated[
-        str, typer.Option(help="float32 or bfloat16, for the model and dense attention.")
-    ] = "float32",
+        str | None,
+        typer.Option(
+            help="float32, bfloat16 or float16, for the model and dense attention. By default float32, "
+            "on an NPU float16."
+        ),
+    ] = None,
+    device: Annotated[
+        str, typer.Option(help="cpu; or npu: decode on both and compare, behind a short context.")
+    ] = "cpu",
     plot: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("sals-demo.png"),
 ) -> None:
     """Decode a real model over a long text, dense and with SALS, and show what it saves and costs."""
     try:
-        from sals.demo import run
+        from sals.demo import on_npu, run
     except ModuleNotFoundError as error:
         raise typer.BadParameter(
             f"{error.name} must be installed for the demo. Run: pip install 'sals[demo]'"
         ) from error
     try:
-        run.run_demo(run.options_for(text, model, calibration, quick, dtype, plot))
+        if device == "npu":
+            options = run.options_for(text, model, calibration, False, dtype or "float16", plot)
+            same = on_npu.run_on_npu(on_npu.npu_options(options, quick))
+            raise typer.Exit(0 if same else 1)
+        if device != "cpu":
+            raise ValueError(f"sals demo: device must be cpu or npu, got {device!r}")
+        run.run_demo(run.options_for(text, model, calibration, quick, dtype or "float32", plot))
     except (ValueError, FileNotFoundError) as error:
         raise typer.BadParameter(str(error)) from error

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from npu import simulated_runtime
+from sals import simulated_runtime
 
-if simulated_runtime.folder() is None or "torch" in sys.modules:
+if simulated_runtime.folder() is None:
     collect_ignore_glob = ["test_*.py"]
-else:
-    simulated_runtime.start()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,13 +10,15 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+MODES = ("0", "1", "2")  # TASK_QUEUE_ENABLE: torch_npu launches itself, in a queue, prepares there too
+
 TESTS = Path(__file__).parents[1]
 PREAMBLE = """
-from npu import simulated_runtime
-simulated_runtime.start()
+import sals
 import torch
 import calls
 from npu.npu_calls import on_npu
+from sals import simulated_runtime
 runtime = simulated_runtime.load("ascendcl")
 """
 

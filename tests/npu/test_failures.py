@@ -7,60 +7,54 @@ from pathlib import Path
 
 import pytest
 
-from npu.npu_calls import expect, run_script
+from npu.npu_calls import MODES, expect, run_script
 
 
-@pytest.mark.parametrize("mode", ("0", "1", "2"))
-def test_task_queue_modes(mode: str) -> None:
-    """The same results whether torch_npu launches itself, in its queue, or prepares in its queue too."""
+@pytest.mark.parametrize("mode", MODES)
+def test_failures_on_the_device(mode: str) -> None:
+    """What fails on a device is an error where its stream is synchronised, and that stream stays failed.
+
+    Three kinds: a launch that fails, a finding of the simulator (here a plan that no planner made), and
+    lengths that the AI CPU refuses. Other streams and the other device go on.
+    """
     expect(
         """
-        for op in ("qsi_plan", "sfaa_plan", "qsi", "write_cache"):
-            call = calls.BUILDERS[op]()
-            moved = on_npu(call)
-            expected, found = calls.run(op, call), calls.run(op, moved)
-            if expected is None:
-                expected, found = call["key_cache"], moved["key_cache"]
-            if isinstance(expected, tuple):
-                expected, found = expected[0], found[0]
-            assert torch.equal(found.cpu(), expected), op
+        import pytest
+        call, there = on_npu(calls.qsi()), on_npu(calls.qsi(), "npu:1")
+        expected = calls.run("qsi", calls.qsi())[0]
+        zeros = torch.zeros(512, dtype=torch.int32, device="npu")
+        too_long = calls.qsi_plan()
+        too_long["seq_lens"][0] = too_long["max_seq_len"] + 1
+        too_long = on_npu(too_long)
+        torch.npu.synchronize()
+
+        def failing_launch():
+            runtime.sals_npu_fail_launch(1)
+            calls.run("qsi", call)
+
+        failures = {
+            failing_launch: "aclnnSalsQsi: the kernel failed, as the test asked",
+            lambda: calls.run("qsi", {**call, "plan": zeros}): "op_kernel/.*the plan was made for other cores",
+            lambda: calls.run("qsi_plan", too_long): "sals::qsi_plan: seq_lens.0. must be at most max_seq_len",
+        }
+        for fail, sentence in failures.items():
+            side = torch.npu.Stream()
+            with torch.npu.stream(side):
+                fail()
+            for _ in range(2):
+                with pytest.raises(RuntimeError, match=sentence):
+                    side.synchronize()
+            for inputs in (call, there):
+                assert torch.equal(calls.run("qsi", inputs)[0].cpu(), expected)
+            with torch.npu.stream(torch.npu.Stream()):
+                assert torch.equal(calls.run("qsi", call)[0].cpu(), expected)
         """,
         TASK_QUEUE_ENABLE=mode,
     )
-
-
-@pytest.mark.parametrize("mode", ("0", "1"))
-def test_failing_kernel(mode: str) -> None:
-    done = run_script(
-        """
-        call = on_npu(calls.qsi())
-        torch.npu.synchronize()
-        runtime.sals_npu_fail_launch(1)
-        calls.run("qsi", call)
-        torch.npu.synchronize()
-        """,
-        TASK_QUEUE_ENABLE=mode,
-    )
-    assert done.returncode != 0
-    assert "aclnnSalsQsi: the kernel failed, as the test asked" in done.stderr
-
-
-def test_kernel_with_a_finding() -> None:
-    """A finding of the simulator is a failure: here a plan that no planner made."""
-    done = run_script(
-        """
-        plan = torch.zeros(512, dtype=torch.int32, device="npu")
-        calls.run("qsi", {**on_npu(calls.qsi()), "plan": plan})
-        torch.npu.synchronize()
-        """,
-        TASK_QUEUE_ENABLE="0",
-    )
-    assert done.returncode != 0
-    assert "plan" in done.stderr and "op_kernel/" in done.stderr
 
 
 def test_out_of_memory() -> None:
-    """A workspace that does not fit raises torch's own error; afterwards the device still works."""
+    """A workspace that does not fit raises torch's own error; afterwards the process still works."""
     expect(
         """
         call = on_npu(calls.qsi())
@@ -112,21 +106,6 @@ def test_what_is_not_simulated_says_its_name() -> None:
     done = run_script("torch.sort(torch.ones(4, device='npu'))", TASK_QUEUE_ENABLE="0")
     assert done.returncode != 0
     assert "is not simulated" in done.stderr
-
-
-def test_lengths_that_no_plan_can_have() -> None:
-    """The AI CPU looks at the lengths, so its task fails."""
-    done = run_script(
-        """
-        call = calls.qsi_plan()
-        call["seq_lens"][0] = call["max_seq_len"] + 1
-        calls.run("qsi_plan", on_npu(call))
-        torch.npu.synchronize()
-        """,
-        TASK_QUEUE_ENABLE="0",
-    )
-    assert done.returncode != 0
-    assert "seq_lens" in done.stderr
 
 
 def test_trace(tmp_path: Path) -> None:

@@ -3,11 +3,19 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
 import torch
 
 import calls
 import operators
 from npu.npu_calls import expect, on_npu, run_script
+
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("TASK_QUEUE_ENABLE") == "2", reason="torch_npu captures no graph in task-queue mode 2"
+)
 
 
 def refill(call: calls.Call, new: calls.Call) -> None:

@@ -11,8 +11,8 @@ import torch
 import calls
 import operators
 import sals
-from npu import simulated_runtime
 from npu.npu_calls import on_npu
+from sals import simulated_runtime
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@
 #include "sals/names.h"
 #include "sals/plan.h"
 #include "sals/plan_walk.h"
+#include "sals/qsi_policy.h"
 #include "sals/selection.h"
 #include "sals/workspace.h"
 
@@ -127,6 +128,7 @@ void export_constants(py::module_& module) {
     constants["SELECTION_ORDERS"] = numbers_by_name(SELECTION_ORDERS);
     constants["BLOCK_SIZES"] = supported_values(is_supported_block_size, MAX_BLOCK_SIZE);
     constants["HEAD_DIMS"] = supported_values(is_supported_head_dim, MAX_HEAD_DIM);
+    constants["DEVICE_RANKS"] = supported_values(is_device_rank, MAX_RANK);
     constants["PLAN_FIELDS"] = plan_fields();
     module.attr("constants") = constants;
 }

@@ -30,7 +30,7 @@ from .decode import Decoded, Passage, decode_dense, decode_sparse, prefill_spars
 from .model import load_local, load_smollm2
 from .text import pydoc_text
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,12 +81,12 @@ def run_demo(options: DemoOptions) -> None:
     """
     console = Console()
     disable_progress_bar()
-    with _progress(console) as progress:
-        model, tokenizer, tokens = _load(options, progress)
+    with progress_bars(console) as progress:
+        model, tokenizer, tokens = load(options, progress)
         limit = model.config.get_text_config().max_position_embeddings
         options = _fitted(options, limit, console)
         calibration_tokens, passage, targets = split(tokens, options)
-        calibration = _calibration(options, model, calibration_tokens, progress)
+        calibration = calibration_for(options, model, calibration_tokens, progress)
         results = _decode_all(options, model, calibration, passage, progress)
     report.print_calibration(console, calibration)
     qualities = [report.quality(result, results[0], targets) for result in results]
@@ -134,23 +134,25 @@ def _fitted(options: DemoOptions, limit: int, console: Console) -> DemoOptions:
     return dataclasses.replace(options, context=most, study=study)
 
 
-def _progress(console: Console) -> Progress:
+def progress_bars(console: Console) -> Progress:
+    """Make the bars that show how far each stage is."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24))
     return Progress(*columns, MofNCompleteColumn(), TimeElapsedColumn(), console=console)
 
 
 @contextmanager
-def _stage(progress: Progress, description: str, total: int) -> Iterator[Callable[[], None]]:
+def stage(progress: Progress, description: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a bar of `total` ticks; yields what moves it on."""
     task = progress.add_task(description, total=total)
     yield lambda: progress.advance(task)
     progress.update(task, completed=total, total=total)
 
 
-def _load(
+def load(
     options: DemoOptions, progress: Progress
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Tensor]:
-    with _stage(progress, "Load the model and the text", 2) as tick:
+    """Load the model, its tokenizer and the text as token ids."""
+    with stage(progress, "Load the model and the text", 2) as tick:
         dtype = DTYPES[options.dtype]
         model, tokenizer = load_local(options.model, dtype) if options.model else load_smollm2(dtype)
         tick()
@@ -160,14 +162,15 @@ def _load(
     return model, tokenizer, tokens
 
 
-def _calibration(
+def calibration_for(
     options: DemoOptions, model: PreTrainedModel, tokens: Tensor, progress: Progress
 ) -> Calibration:
+    """Read the calibration file, or calibrate on the tokens and write it."""
     if options.calibration is not None and options.calibration.exists():
         calibration = Calibration.load(options.calibration)
         calibration.validate_for(model.config)
         return calibration
-    with _stage(progress, "Calibrate", 1):
+    with stage(progress, "Calibrate", 1):
         calibration = calibrate(
             model, tokens, options.study, lambda line: progress.console.print("  " + line)
         )
@@ -185,14 +188,14 @@ def _decode_all(
 ) -> list[Decoded]:
     passes = -(-len(passage.scored) // passage.chunk) + passage.steps
     with torch.inference_mode():
-        with _stage(progress, "Decode densely", 1 + passes) as tick:
+        with stage(progress, "Decode densely", 1 + passes) as tick:
             results = [decode_dense(model, passage, tick)]
-        with attach(model, calibration) as handle, _stage(progress, "Read the context with SALS", 1) as tick:
+        with attach(model, calibration) as handle, stage(progress, "Read the context with SALS", 1) as tick:
             cache = prefill_sparse(handle, passage, tick)
         for keep in options.keeps:
             with (
                 attach(model, calibration, keep=keep) as handle,
-                _stage(progress, f"Decode with SALS, keep {keep}", passes) as tick,
+                stage(progress, f"Decode with SALS, keep {keep}", passes) as tick,
             ):
                 results.append(decode_sparse(handle, cache, f"keep {keep}", passage, tick))
     return results

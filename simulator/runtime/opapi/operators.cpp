@@ -52,3 +52,14 @@ OPERATOR(aclnnIsClose, ([LET(a, self), LET(b, other), rtol, atol, equal_nan, LET
 OPERATOR(aclnnAll,
          ([LET(a, self), axes = dim->values, keepdim, LET(to, out)] { to.copy_(at::all(a, axes, keepdim)); }),
          const aclTensor* self, const aclIntArray* dim, bool keepdim, aclTensor* out)
+OPERATOR(aclnnLtTensor, ([LET(a, self), LET(b, other), LET(to, out)] { to.copy_(at::lt(a, b)); }),
+         const aclTensor* self, const aclTensor* other, aclTensor* out)
+OPERATOR(aclnnFloorDivide,
+         ([LET(a, self), LET(b, other), LET(to, out)] { to.copy_(at::floor_divide(a, b)); }),
+         const aclTensor* self, const aclTensor* other, aclTensor* out)
+OPERATOR(aclnnFloorDivides,
+         ([LET(a, self), b = scalar_of(other), LET(to, out)] { to.copy_(at::floor_divide(a, b)); }),
+         const aclTensor* self, const aclScalar* other, aclTensor* out)
+OPERATOR(aclnnSWhere,
+         ([LET(c, condition), LET(a, self), LET(b, other), LET(to, out)] { to.copy_(at::where(c, a, b)); }),
+         const aclTensor* condition, const aclTensor* self, const aclTensor* other, aclTensor* out)

@@ -3,11 +3,12 @@
 #include <cstring>
 
 #include "acl/runtime.h"
-#include "common/selection_attributes.h"
 #include "make_plan.h"
 #include "opapi/two_phase.h"
 #include "operators/aclnn_sals.h"
 #include "operators/arguments.h"
+#include "qsi_plan/signature.h"
+#include "sfaa_plan/signature.h"
 
 namespace sals::npu {
 namespace {
@@ -20,21 +21,21 @@ struct PlanTensors {
     const aclTensor *seq_lens, *query_lens, *query_start_loc, *plan;
 };
 
-int prepare_plan(const char* name, PlanOp kind, const PlanTensors& t, PlanArgs args, const char* query_layout,
-                 uint64_t* workspace_bytes, aclOpExecutor** executor) {
+int prepare_plan(const char* name, const char* op, PlanOp kind, const PlanTensors& t, PlanArgs args,
+                 const char* query_layout, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     args.request = request_of(t.seq_lens, t.query_lens, t.query_start_loc, query_layout);
     args.request.plan = spec_of("plan", t.plan);
     PlanProblem problem;
-    Status status = validate(name, kind, core_count(), args, problem);
-    if (status.ok()) status = check_plan_memory(name, args.request);
+    Status status = validate(op, kind, core_count(), args, problem);
+    if (status.ok()) status = check_plan_memory(op, args.request);
     if (!status.ok()) return refuse(status);
     RequestTensors request;
     request.seq_lens = words_of(t.seq_lens);
     request.query_lens = words_of(t.query_lens);
     request.query_start_loc = words_of(t.query_start_loc);
     uint8_t* plan = window(t.plan->data());
-    const auto run = [name, problem, request, plan](uint8_t*) -> Outcome {
-        const Status values = check_plan_values(name, problem, request);
+    const auto run = [op, problem, request, plan](uint8_t*) -> Outcome {
+        const Status values = check_plan_values(op, problem, request);
         if (!values.ok()) return {ACL_ERROR_RT_AICPU_EXCEPTION, values.text};
         const Plan made = make_plan(problem, request);
         std::memcpy(plan, &made, sizeof(made));
@@ -59,7 +60,7 @@ extern "C" int aclnnSalsQsiPlanGetWorkspaceSize(const aclTensor* seq_lens, const
     args.heads = n_idx;
     args.s_q = s_q;
     args.num_cores = num_cores;
-    return sals::npu::prepare_plan("aclnnSalsQsiPlan", sals::PlanOp::QSI,
+    return sals::npu::prepare_plan("aclnnSalsQsiPlan", sals::host::QSI_PLAN.op, sals::PlanOp::QSI,
                                    {seq_lens, query_lens, query_start_loc, plan}, args, query_layout,
                                    workspace_bytes, executor);
 }
@@ -80,7 +81,7 @@ extern "C" int aclnnSalsSfaaPlanGetWorkspaceSize(const aclTensor* seq_lens, cons
     args.s_q = s_q;
     args.shared_list = shared_list;
     args.num_cores = num_cores;
-    return sals::npu::prepare_plan("aclnnSalsSfaaPlan", sals::PlanOp::SFAA,
+    return sals::npu::prepare_plan("aclnnSalsSfaaPlan", sals::host::SFAA_PLAN.op, sals::PlanOp::SFAA,
                                    {seq_lens, query_lens, query_start_loc, plan}, args, query_layout,
                                    workspace_bytes, executor);
 }
