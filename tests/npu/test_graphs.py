@@ -12,7 +12,6 @@ import calls
 import operators
 from npu.npu_calls import expect, on_npu, run_script
 
-
 pytestmark = pytest.mark.skipif(
     os.environ.get("TASK_QUEUE_ENABLE") == "2", reason="torch_npu captures no graph in task-queue mode 2"
 )

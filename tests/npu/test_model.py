@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("transformers", reason="the extra `demo` installs transformers")
 
-import torch  # noqa: E402
+import torch
 
-from integrations import tiny_llama  # noqa: E402
-from sals.demo import on_npu  # noqa: E402
-from sals.demo.run import options_for  # noqa: E402
+from integrations import tiny_llama
+from sals.demo import on_npu
+from sals.demo.run import options_for
 
 CONTEXT, STEPS = 100, 3
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same decode steps on an NPU and on the CPU: do they predict the same?"""
+"""The same decode steps on an NPU and on the CPU, compared."""
 
 from __future__ import annotations
 
@@ -127,10 +127,9 @@ def run_on_npu(options: DemoOptions) -> bool:
     with progress_bars(console) as progress:
         model, tokenizer, tokens = load(options, progress)
         facts = ModelFingerprint.of(model.config)
-        variants = tuple(
-            variant for variant in default_variants(facts.n_kv, facts.head_dim) if variant.rank in DEVICE_RANKS
-        )
-        study = dataclasses.replace(options.study, variants=variants)
+        variants = default_variants(facts.n_kv, facts.head_dim)
+        for_device = tuple(variant for variant in variants if variant.rank in DEVICE_RANKS)
+        study = dataclasses.replace(options.study, variants=for_device)
         context = tokens[-options.context :]
         calibration = calibration_for(
             dataclasses.replace(options, study=study), model, tokens[: -options.context], progress

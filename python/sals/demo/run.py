@@ -148,9 +148,7 @@ def stage(progress: Progress, description: str, total: int) -> Iterator[Callable
     progress.update(task, completed=total, total=total)
 
 
-def load(
-    options: DemoOptions, progress: Progress
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Tensor]:
+def load(options: DemoOptions, progress: Progress) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Tensor]:
     """Load the model, its tokenizer and the text as token ids."""
     with stage(progress, "Load the model and the text", 2) as tick:
         dtype = DTYPES[options.dtype]
