@@ -173,6 +173,44 @@ def test_a_task_that_cannot_be_planned_says_why(run: Run, change: dict[str, Any]
     assert (plan == -7).all()
 
 
+BAD_LENGTHS = [
+    ("qsi_plan", {"seq_lens": int32(5, 8193), "n_idx": 2}),
+    ("sfaa_plan", {"seq_lens": int32(2**31 - 1), "n_kv": 2, "group": 4}),
+    ("qsi_plan", {"seq_lens": LENGTHS, "n_idx": 1, "s_q": 2, "query_lens": int32(0, 1, 2, 3, 2)}),
+    ("sfaa_plan", {"seq_lens": LENGTHS, "n_kv": 1, "group": 1, "query_lens": int32(0, 1, -1, 1, 1)}),
+    *(
+        ("sfaa_plan", {"seq_lens": int32(7, 7), "n_kv": 1, "group": 1, "query_layout": "TND"} | starts)
+        for starts in (
+            {"query_start_loc": int32(1, 1, 2)},
+            {"query_start_loc": int32(0, 2, 1)},
+            {"query_start_loc": int32(0, -1, 1)},
+        )
+    ),
+    ("qsi_plan", {"seq_lens": int32(7), "n_idx": 65536, "query_start_loc": int32(0, 2**30)}
+     | {"query_layout": "TND"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "arguments"), BAD_LENGTHS)
+def test_lengths_that_the_cpu_refuses_are_refused_by_a_task(
+    run: Run, op: str, arguments: dict[str, Any]
+) -> None:
+    """With the same sentence, and without a plan."""
+    with pytest.raises(ValueError) as refused:
+        getattr(torch.ops.sals, op)(**arguments, **OF_24)
+    status, plan, log = run(op, **arguments, **OF_24)
+    assert status != 0
+    assert log == str(refused.value)
+    assert (plan == -7).all()
+
+
+@pytest.mark.parametrize("lengths", [(-1, 5), (0, 0), (-(2**31), 8192)])
+def test_lengths_of_padding_are_planned(run: Run, lengths: tuple[int, int]) -> None:
+    status, plan, log = run("qsi_plan", seq_lens=int32(*lengths), n_idx=2, **OF_24)
+    assert (status, log) == (0, "")
+    assert torch.equal(plan, torch.ops.sals.qsi_plan(int32(*lengths), n_idx=2, **OF_24))
+
+
 def test_the_descriptor_names_the_kernels_and_their_library() -> None:
     entries = json.loads((ROOT / "aicpu_tiling/aicpu/cust_aicpu_kernel.json").read_text())
     assert sorted(entries) == sorted(name.decode() for name in TYPES.values())
