@@ -63,9 +63,12 @@ void run_two_phase(const char* type, const at::Device& device, const Arguments&.
     check_aclnn(status, type);
 
     at::Tensor workspace;
-    if (bytes > 0) {
-        workspace =
-            at::empty({static_cast<int64_t>(bytes)}, at::TensorOptions().dtype(at::kByte).device(device));
+    try {
+        const auto options = at::TensorOptions().dtype(at::kByte).device(device);
+        if (bytes > 0) workspace = at::empty({static_cast<int64_t>(bytes)}, options);
+    } catch (...) {  // out of memory
+        release_all();
+        throw;
     }
     void* memory = bytes > 0 ? workspace.mutable_data_ptr() : nullptr;
     const auto launch = [=]() -> int {
