@@ -39,7 +39,7 @@ test-all: $(VENV)/.test $(VENV)/.demo $(VENV_NPU)/.demo
 # The unmodified torch_npu on the simulated runtime (simulator/runtime). It has an environment of its own:
 # where torch_npu is installed, torch itself cannot be imported without a runtime. The default task-queue mode
 # of torch_npu is 1; what does not choose its modes itself runs in the others, too.
-IN_EVERY_MODE := $(addprefix tests/npu/test_,$(addsuffix .py,operators streams graphs model runtime))
+IN_EVERY_MODE := $(addprefix tests/npu/test_,$(addsuffix .py,operators streams graphs compile model runtime))
 test-npu: $(VENV_NPU)/.test
 	$(VENV_NPU)/bin/pytest tests/npu -m "npu and not demo"
 	TASK_QUEUE_ENABLE=0 $(VENV_NPU)/bin/pytest $(IN_EVERY_MODE) -m "npu and not demo"

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import calls
+import decode_step
 import operators
 from npu.npu_calls import expect, on_npu, run_script
 
@@ -17,43 +18,57 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def refill(call: calls.Call, new: calls.Call) -> None:
-    """Copy new values into the tensors that a graph reads."""
-    for name, value in new.items():
-        if isinstance(value, torch.Tensor):
-            call[name].copy_(value)
+def refill(args: tuple, new: tuple) -> None:
+    """Copy the arguments of another step, caches included, into the tensors that a graph reads."""
+    for old, value in zip((*args[:5], *args[5], *args[6:8]), (*new[:5], *new[5], *new[6:8]), strict=True):
+        old.copy_(value)
 
 
-CACHES = ("key_cache", "value_cache", "key_scale", "value_scale")
-
-
-def other_values(op: str) -> calls.Call:
-    """A call of the same shapes with other values: requests in the other order."""
-    call = calls.BUILDERS[op]()
-    swapped = {
-        name: value.flip(0)
-        for name, value in call.items()
-        if isinstance(value, torch.Tensor) and name not in CACHES
-    }
-    return {**call, **swapped}
-
-
-def test_step_in_a_graph() -> None:
-    """Indexer and attention captured once; a replay after new inputs gives what a plain call gives."""
-    qsi, sfaa = on_npu(calls.qsi()), on_npu(calls.sfaa())
+def test_step_with_plans_made_outside() -> None:
+    """A whole step captured once. Each step plans into the same two buffers and replays."""
+    first, *later = (decode_step.arguments(3, max_seq_len=300, seed=seed) for seed in (1, 2, 3))
+    args, limit = decode_step.on_npu(first), first[8]
+    plans = decode_step.make_plans(args[6], limit, num_cores=0)
     graph = torch.npu.NPUGraph()
     with torch.npu.graph(graph):
-        block_ids, selected_lens = calls.run("qsi", qsi)
-        out, _ = calls.run("sfaa", sfaa)
-    for values in (lambda op: calls.BUILDERS[op](), other_values):
-        refill(qsi, values("qsi"))
-        refill(sfaa, values("sfaa"))
+        index_query = decode_step.write_and_project(*args[:6])
+        results = decode_step.select_and_attend(index_query, args[0], *args[5:8], limit, plans, True)
+    for new in (first, *later):
+        refill(args, new)
+        for plan, made in zip(plans, decode_step.make_plans(args[6], limit, num_cores=0), strict=True):
+            plan.copy_(made)
         graph.replay()
-        expected_ids, expected_lens = calls.run("qsi", values("qsi"))
-        expected_out, _ = calls.run("sfaa", on_npu(values("sfaa")))
-        assert torch.equal(block_ids.cpu(), expected_ids)
-        assert torch.equal(selected_lens.cpu(), expected_lens)
-        assert torch.equal(out.cpu(), expected_out.cpu())
+        assert_same(results, args, new)
+
+
+def test_step_with_plans_beside_it() -> None:
+    """Inside the graph, too, the plans may run beside the writing of the caches: fork and join by events."""
+    first, *later = (decode_step.arguments(3, max_seq_len=300, seed=seed) for seed in (4, 5))
+    args, limit = decode_step.on_npu(first), first[8]
+    side, graph = torch.npu.Stream(), torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        begun = torch.npu.current_stream().record_event()
+        with torch.npu.stream(side):
+            side.wait_event(begun)
+            plans = decode_step.make_plans(args[6], limit, num_cores=0)
+            made = side.record_event()
+        index_query = decode_step.write_and_project(*args[:6])
+        torch.npu.current_stream().wait_event(made)
+        results = decode_step.select_and_attend(index_query, args[0], *args[5:8], limit, plans, True)
+    for new in (first, *later):
+        refill(args, new)
+        graph.replay()
+        assert_same(results, args, new)
+
+
+def assert_same(results: tuple, args: tuple, new: tuple) -> None:
+    """Results and caches of a replay are those of a plain step."""
+    expected_args = decode_step.on_npu(new)
+    expected = decode_step.decode_step(True, return_lse=True, num_cores=0)(*expected_args)
+    for value, other in zip((*results, *args[5]), (*expected, *expected_args[5]), strict=True):
+        assert torch.equal(value.cpu(), other.cpu())
+    on_cpu = decode_step.decode_step(True, return_lse=True)(*decode_step.copied(new))
+    assert torch.equal(results[2].cpu(), on_cpu[2])
 
 
 def test_capture_runs_nothing() -> None:
@@ -65,19 +80,6 @@ def test_capture_runs_nothing() -> None:
     assert plan.cpu().eq(0).all()
     graph.replay()
     assert torch.equal(plan.cpu(), calls.run("qsi_plan", calls.qsi_plan()))
-
-
-def test_graph_reads_a_plan_made_outside() -> None:
-    """One plan per step in a persistent buffer, which the captured layers read."""
-    call, plan_call = on_npu(calls.qsi()), on_npu(calls.qsi_plan())
-    plan = calls.run("qsi_plan", {**plan_call, "num_cores": 0})
-    graph = torch.npu.NPUGraph()
-    with torch.npu.graph(graph):
-        block_ids, _ = calls.run("qsi", {**call, "plan": plan})
-    refill(call, other_values("qsi"))
-    operators.ops.qsi_plan.out(**{**plan_call, "seq_lens": call["seq_lens"], "num_cores": 0}, plan=plan)
-    graph.replay()
-    assert torch.equal(block_ids.cpu(), calls.run("qsi", other_values("qsi"))[0])
 
 
 FORK = """

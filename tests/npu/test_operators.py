@@ -14,6 +14,7 @@ import sfaa_kernel
 from builders import Inputs
 from cases import Case
 from npu.npu_calls import on_npu
+from sals.cache import CacheSpec
 from sals.reference.equivalence import QsiGolden
 
 
@@ -82,6 +83,24 @@ def test_write_cache(layout: str) -> None:
             torch.testing.assert_close(moved[name].cpu(), value, rtol=0, atol=0, equal_nan=True)
 
 
+@pytest.mark.parametrize("tokens", (1, 39, 130))
+def test_write_cache_divides_tokens_over_all_vector_cores(tokens: int) -> None:
+    """One tensor serves as keys and as what the index is made of, as after RoPE."""
+    spec = CacheSpec("PA_BNSD", num_pages=2, page_size=128, n_kv=2, head_dim=64, n_idx=2, rank=64)
+    generator = torch.Generator().manual_seed(74)
+    key, value = torch.randn(2, tokens, 2, 64, generator=generator).half()
+    projection, slots = (
+        torch.eye(64).expand(2, -1, -1).contiguous(),
+        torch.randperm(256, generator=generator)[:tokens].int(),
+    )
+    expected, found = spec.allocate("cpu"), spec.allocate("npu")
+    expected.write(key, value, key, projection, slots)
+    moved = key.npu()
+    found.write(moved, value.npu(), moved, projection.npu(), slots.npu())
+    for cache, other in zip(found.tensors(), expected.tensors(), strict=True):
+        assert torch.equal(cache.cpu(), other)
+
+
 @pytest.mark.parametrize("op", ("qsi", "sfaa", "qsi_plan", "sfaa_plan"))
 def test_out_form(op: str) -> None:
     """The .out form writes the caller's tensors, with the bits of the other form."""
@@ -114,14 +133,18 @@ def test_strided_arguments() -> None:
         calls.run("qsi", {**on_npu(call), "key_cache": every_second(call["key_cache"])})
 
 
-@pytest.mark.parametrize("op", ("qsi", "sfaa"))
+@pytest.mark.parametrize("op", ("qsi", "sfaa", "qsi_plan", "sfaa_plan", "project_query", "write_cache"))
 def test_second_device(op: str) -> None:
-    call = on_npu(calls.BUILDERS[op](), "npu:1")
-    found = calls.run(op, call)  # the current device is npu:0
+    call = calls.project_query(rank=64) if op == "project_query" else calls.BUILDERS[op]()
+    first, second = on_npu(call, "npu:0"), on_npu(call, "npu:1")
+    results = [calls.run(op, moved) for moved in (first, second)]  # the current device is npu:0
     assert torch.npu.current_device() == 0
-    for value, expected in zip(found, calls.run(op, on_npu(call, "npu:0")), strict=True):
+    if op == "write_cache":
+        results = [[moved["key_cache"], moved["index_cache"]] for moved in (first, second)]
+    expected, found = ([r] if isinstance(r, torch.Tensor) else r for r in results)
+    for value, other in zip(found, expected, strict=True):
         assert value.device == torch.device("npu:1")
-        assert torch.equal(value.cpu(), expected.cpu())
+        assert torch.equal(value.cpu(), other.cpu())
 
 
 def test_rules_of_the_device() -> None:
@@ -140,24 +163,3 @@ def test_same_bits_in_every_run() -> None:
     for _ in range(3):
         for value, expected in zip(calls.run("sfaa", call), first, strict=True):
             np.testing.assert_array_equal(value.cpu().float().numpy(), expected.cpu().float().numpy())
-
-
-@pytest.mark.parametrize("op", ("qsi", "sfaa", "qsi_plan", "sfaa_plan"))
-def test_compiled_for_a_device(op: str) -> None:
-    """Meta kernel, schema and NPU kernel fit together: the operator goes through fullgraph compilation."""
-    call = on_npu(calls.BUILDERS[op]())
-    compiled = torch.compile(lambda c: getattr(operators.ops, op)(**c), backend="aot_eager", fullgraph=True)
-    found, expected = compiled(call), calls.run(op, call)
-    for value, other in zip(
-        found if isinstance(found, tuple) else (found,),
-        expected if isinstance(expected, tuple) else (expected,),
-        strict=True,
-    ):
-        assert value.device.type == "npu"
-        assert torch.equal(value.cpu(), other.cpu())
-
-
-def test_opcheck() -> None:
-    call = on_npu(calls.qsi())
-    tensors = tuple(call.pop(name) for name in operators.QSI_TENSORS)
-    torch.library.opcheck(operators.ops.qsi.default, tensors, call)
