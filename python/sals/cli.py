@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from sals.cli_cann import check_cann
 from sals.cli_sim import app as sim
 
 app = typer.Typer(
     help="Sparse attention for long-context decoding.", no_args_is_help=True, add_completion=False
 )
 app.add_typer(sim, name="sim")
+app.command()(check_cann)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 """Plans made by the AI CPU kernels are the library's, byte for byte.
 
 The kernels are compiled against stand-ins for the AI CPU SDK's headers (``aicpu_sdk``);
-`tools/check_headers.py` compiles the same sources against the real ones.
+`sals check-cann` compiles the same sources against the real ones.
 """
 
 import ctypes

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the NPU sources against the headers of a real CANN toolkit. No device is needed.
-
-    python tools/check_headers.py --cann /usr/local/Ascend/ascend-toolkit/8.1.RC1
-    python tools/check_headers.py --cann asc-devkit --cpu-lib /usr/local/Ascend/ascend-toolkit/8.1.RC1
+"""Compile the NPU sources against the headers of a real CANN toolkit. No device is needed.
 
 For kernels the headers are used as in the toolkit's CPU-debug mode, where a host compiler can read them and
 one compile covers the cube core and the vector core. Wrong names, signatures and types are found, in every
@@ -15,15 +12,13 @@ that CANN makes of them. asc-devkit has no headers for these two.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ("op_kernel", "op_host", "aicpu_tiling", "include/sals")  # folders of the project's sources
 METADEF = "tools/msopgen/template/custom_operator_sample/AICPU/*/metadef/inc"
 CPU_LIB = Path("tools/tikicpulib/lib/include")  # what stands for the compiler's builtins in CPU-debug mode
 
@@ -60,8 +55,15 @@ struct hifloat8_t { uint8_t bits; };
 #define ASCENDC_HOST_AICORE
 """
 
-# The open tree's own kernel_operator.h also brings the high-level API, which needs generated headers.
+# The open tree's own kernel_operator.h also brings the high-level API, which needs generated headers. And one
+# of its headers declares a constexpr function that returns half, of which the library of 8.1 makes a class
+# without constexpr constructors: clang refuses the declaration. All constexpr functions of that header are
+# called at run time only.
 BASIC_OPERATOR = """#pragma once
+#include "utils/kernel_utils_mode.h"
+#define constexpr
+#include "utils/kernel_utils_struct_norm_sort.h"
+#undef constexpr
 #include "basic_api/kernel_basic_intf.h"
 """
 
@@ -86,19 +88,23 @@ class Headers:
     parts: tuple[Part, ...]
 
 
-class MissingTree(Exception):
-    """The given folders are not what the check needs."""
+class MissingTreeError(Exception):
+    """A folder does not hold what it should."""
+
+
+class MissingLibraryError(Exception):
+    """Headers of kernels that need a toolkit's CPU-debug library beside them."""
 
 
 def kernel_part(include: tuple[Path, ...], defines: tuple[str, ...], stand_ins: dict[str, str]) -> Part:
-    """Sources with a kernel entry. They bring all headers and instantiate every variant."""
+    """Return the sources with a kernel entry. They bring all headers and instantiate every variant."""
     return Part(
         "kernels", ("op_kernel/*/*.cpp",), include, ("include", "op_kernel"), (*DEFINES, *defines), stand_ins
     )
 
 
 def host_parts(arch: Path, root: Path) -> tuple[Part, ...]:
-    """Registration, tiling, aclnn functions. Some headers that AI CPU tasks need are in a template in 8.1."""
+    """Return registration, tiling, aclnn functions. Headers that AI CPU tasks need are in a template in 8.1."""
     include, experiment = arch / "include", arch / "include" / "experiment"
     high = arch / "ascendc" / "include" / "highlevel_api"
     templates = sorted(root.glob(METADEF))
@@ -121,13 +127,13 @@ def host_parts(arch: Path, root: Path) -> tuple[Part, ...]:
 
 
 def aicpu_part(arch: Path) -> Part:
-    """AI CPU tasks; the planner that they call needs no headers of a toolkit."""
+    """Return AI CPU tasks; the planner that they call needs no headers of a toolkit."""
     include = (arch / "include" / "aicpu",)
     return Part("AI CPU tasks", ("aicpu_tiling/aicpu/*.cpp",), include, ("include", "aicpu_tiling"))
 
 
 def toolkit_headers(root: Path) -> Headers | None:
-    """Headers of an installed toolkit, 8.1 for example; None if `root` is not one."""
+    """Return headers of an installed toolkit, 8.1 for example; None if `root` is not one."""
     found = sorted(root.glob("*-linux/ascendc/include/basic_api"))
     if not found or not (root / CPU_LIB).is_dir():
         return None
@@ -145,34 +151,60 @@ def toolkit_headers(root: Path) -> Headers | None:
 
 
 def open_headers(root: Path, cpu_lib: Path | None) -> Headers | None:
-    """Headers of an asc-devkit checkout, which has those of kernels only; None if `root` is not one."""
+    """Return headers of asc-devkit, which has those of kernels only; None if `root` is not one."""
     if not (root / "include" / "basic_api" / "kernel_basic_intf.h").is_file():
         return None
     if cpu_lib is None or not (cpu_lib / CPU_LIB).is_dir():
-        raise MissingTree(f"{root} needs the CPU-debug library of a toolkit: name one with --cpu-lib")
+        raise MissingLibraryError(
+            f"asc-devkit at {root} needs the CPU-debug library of a toolkit ({CPU_LIB}): name a toolkit, too"
+        )
     folders = ("include", "include/basic_api", "impl/basic_api", "impl", ".")
     include = (*(root / folder for folder in folders), cpu_lib / CPU_LIB)
     stand_ins = {"builtins.h": BUILTINS + NEWER_NAMES, "kernel_operator.h": BASIC_OPERATOR, "simt_stub.h": ""}
     return Headers(f"asc-devkit {root.name}", (kernel_part(include, ("__NPU_ARCH__=2201",), stand_ins),))
 
 
-def find_headers(root: Path, cpu_lib: Path | None) -> Headers:
-    """Recognise a tree of headers by what it holds."""
+def find_headers(root: Path, toolkits: Sequence[Path] = ()) -> Headers:
+    """Recognise a tree of headers by what it holds.
+
+    Parameters
+    ----------
+    root : path
+        An installed toolkit or an asc-devkit checkout.
+    toolkits : sequence of path
+        Where asc-devkit finds the CPU-debug library that it lacks: the first of them that has it.
+
+    Raises
+    ------
+    MissingTreeError
+        If `root` is neither.
+    MissingLibraryError
+        If `root` is asc-devkit, and no toolkit has the library.
+    """
+    cpu_lib = next((path for path in toolkits if (path / CPU_LIB).is_dir()), None)
     headers = toolkit_headers(root) or open_headers(root, cpu_lib)
     if headers is None:
-        raise MissingTree(
-            f"{root} holds neither a toolkit (<arch>-linux/ascendc/include/basic_api and {CPU_LIB}) "
-            "nor asc-devkit (include/basic_api)"
+        raise MissingTreeError(
+            f"no toolkit at {root}: neither <arch>-linux/ascendc/include/basic_api and {CPU_LIB}, "
+            "nor include/basic_api of asc-devkit"
         )
     return headers
 
 
-def source_files(part: Part, root: Path = ROOT) -> list[Path]:
-    """All sources of a part."""
+def find_sources(near: Sequence[Path]) -> Path:
+    """Return the first folder with the project's sources among the given ones and those above them."""
+    for folder in (above for start in near for above in (start, *start.parents)):
+        if all((folder / name).is_dir() for name in SOURCES):
+            return folder
+    raise MissingTreeError(f"no sources of sals (op_kernel, op_host, ...) at or above {near[0]}")
+
+
+def source_files(part: Part, root: Path) -> list[Path]:
+    """Return all sources of a part; `root` is the project's folder."""
     return sorted(path for pattern in part.sources for path in root.glob(pattern))
 
 
-def compile_errors(source: Path, part: Part, compiler: str) -> str:
+def compile_errors(source: Path, part: Part, compiler: str, root: Path) -> str:
     """Compile one source without output; the answer is empty or what the compiler says."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in part.stand_ins.items():
@@ -183,35 +215,9 @@ def compile_errors(source: Path, part: Part, compiler: str) -> str:
         command += [f"-D{define}" for define in part.defines]
         if "builtins.h" in part.stand_ins:
             command += ["-include", f"{folder}/builtins.h"]
-        command += [f"-I{path}" for path in (folder, *part.include, *(ROOT / name for name in part.ours))]
+        command += [f"-I{path}" for path in (folder, *part.include, *(root / name for name in part.ours))]
         command.append(str(source))
         run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode == 0:
         return ""
     return run.stderr or f"{compiler} ended with status {run.returncode}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check every source; 0 if all compile, 1 if not, 2 if there is nothing to check against."""
-    parser = argparse.ArgumentParser(description="Check the NPU sources against real CANN headers.")
-    parser.add_argument("--cann", type=Path, required=True, help="toolkit (8.1) or asc-devkit checkout (9.x)")
-    parser.add_argument("--cpu-lib", type=Path, help=f"for asc-devkit: toolkit that has {CPU_LIB}")
-    parser.add_argument("--compiler", default="g++", help="host compiler, g++ or clang++")
-    options = parser.parse_args(arguments)
-    try:
-        headers = find_headers(options.cann.resolve(), options.cpu_lib)
-    except MissingTree as missing:
-        print(f"check_headers: {missing}", file=sys.stderr)
-        return 2
-    failed = 0
-    for part, source in [(p, source) for p in headers.parts for source in source_files(p)]:
-        errors = compile_errors(source, part, options.compiler)
-        failed += bool(errors)
-        name = f"{source.relative_to(ROOT)} ({part.name})"
-        print(f"{name}: {'errors' if errors else 'OK'} ({headers.name}, {options.compiler})")
-        print(errors, end="")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
