@@ -22,6 +22,7 @@ from sals.simulator.qsi_trial import QsiTrial
 from sals.simulator.result import Finding, Result
 from sals.simulator.roofline import Roofline, roofline
 from sals.simulator.sfaa_trial import SfaaTrial
+from sals.simulator.step_check import disagreement, disagreement_of_query
 from sals.simulator.trace import NOTE
 
 # How many times faster than dense int8 attention the step is to be: by batch and tokens, then by keep.
@@ -89,6 +90,7 @@ class StepTimes:
     dense: Stage
     launch: float  # microseconds of each kernel
     findings: tuple[Finding, ...]
+    wrong: tuple[str, ...]  # what the kernels return and the references don't
 
     def speedup(self, keep: Fraction) -> float:
         """Return dense time over the step's, launches apart."""
@@ -104,7 +106,7 @@ def selection_of(keep: Keep) -> Selection:
     return Selection(keep=keep, max_blocks=MAX_SELECTED_BLOCKS)
 
 
-def run_step(trial: StepTrial, keeps: Iterable[Keep], **options: Any) -> StepTimes:
+def run_step(trial: StepTrial, keeps: Iterable[Keep], *, check: bool = False, **options: Any) -> StepTimes:
     """Run the kernels of a step for each keep, and dense attention once.
 
     Parameters
@@ -112,6 +114,8 @@ def run_step(trial: StepTrial, keeps: Iterable[Keep], **options: Any) -> StepTim
     trial : StepTrial
     keeps : iterable of int, float, str or Fraction
         Shares of the candidate blocks.
+    check : bool
+        Whether to compare a few requests of every stage with the references.
     **options
         Of :func:`sals.simulator.launch`.
     """
@@ -119,23 +123,27 @@ def run_step(trial: StepTrial, keeps: Iterable[Keep], **options: Any) -> StepTim
     arguments = trial.attention(1).arguments()
     index = trial.indexer(1).arguments()
     findings: dict[Finding, None] = {}
+    wrong: list[str] = []
     steps: dict[Fraction, tuple[Stage, ...]] = {}
-    project, result = _project(trial, arguments["query"], index, options)
+    project, result = _project(trial, arguments["query"], index, wrong if check else None, options)
     findings.update(dict.fromkeys(result.findings))
     for selection in selections:
         indexer = trial.indexer(selection.keep)
         lists, result = indexer.run(index, **options)
         findings.update(dict.fromkeys(result.findings))
         selected = _stage("qsi", result, indexer.roofline(result, index, lists))
+        if check:
+            wrong += disagreement(f"qsi, keep {selection.keep}", indexer, index, lists)
         listed = {**arguments, "block_ids": lists[0], "selected_lens": lists[1]}
-        attended, result = _attend(trial.attention(selection.keep), "sfaa", listed, options)
+        attention = trial.attention(selection.keep)
+        attended, result = _attend(attention, "sfaa", listed, wrong if check else None, options)
         findings.update(dict.fromkeys(result.findings))
         steps[Fraction(selection.keep)] = project, selected, attended
     arguments["block_ids"], arguments["selected_lens"] = every_block(trial)
-    dense, result = _attend(trial.attention(1), "dense", arguments, options)
+    dense, result = _attend(trial.attention(1), "dense", arguments, wrong if check else None, options)
     findings.update(dict.fromkeys(result.findings))
     launch = result.launch_cycles / (result.clock_ghz * 1e3)
-    return StepTimes(trial, steps, dense, launch, tuple(findings))
+    return StepTimes(trial, steps, dense, launch, tuple(findings), tuple(wrong))
 
 
 def every_block(trial: StepTrial) -> tuple[np.ndarray, np.ndarray]:
@@ -150,26 +158,32 @@ def _stage(name: str, result: Result, roof: Roofline) -> Stage:
 
 
 def _project(
-    trial: StepTrial, query: np.ndarray, index: dict[str, Any], options: dict[str, Any]
-) -> tuple[Stage, Result]:
+    trial: StepTrial, query: np.ndarray, index: dict[str, Any], wrong: list[str] | None,
+    options: dict[str, Any],
+) -> tuple[Stage, Result]:  # fmt: skip
     """Put the index query of the newest tokens into the indexer's arguments."""
     rng = np.random.default_rng(trial.data_seed)
     shape = (trial.heads, trial.head_dim, trial.rank)
     projection = rng.standard_normal(shape, np.float32) / np.float32(trial.head_dim**0.5)
     newest = np.ascontiguousarray(query[:, -1:])
+    factor = float(trial.head_dim**-0.5)
     packed, scale, result = run_project_query(
-        newest, projection, n_idx=trial.heads, scale=float(trial.head_dim**-0.5),
-        cores=2 * trial.cores, **options,
-    )  # fmt: skip
+        newest, projection, n_idx=trial.heads, scale=factor, cores=2 * trial.cores, **options
+    )
     index["query"], index["query_scale"] = packed, scale
+    if wrong is not None:
+        wrong += disagreement_of_query(newest, projection, factor, packed, scale)
     moved = sum(array.nbytes for array in (newest, projection, packed, scale))
     return _stage("project_query", result, roofline(result, moved, 0, trial.cores)), result
 
 
 def _attend(
-    attention: SfaaTrial, name: str, arguments: dict[str, Any], options: dict[str, Any]
-) -> tuple[Stage, Result]:
+    attention: SfaaTrial, name: str, arguments: dict[str, Any], wrong: list[str] | None,
+    options: dict[str, Any],
+) -> tuple[Stage, Result]:  # fmt: skip
     outputs, result = attention.run(arguments, **options)
+    if wrong is not None:
+        wrong += disagreement(f"{name}, keep {attention.selection.keep}", attention, arguments, outputs)
     return _stage(name, result, attention.roofline(result, arguments, outputs)), result
 
 
