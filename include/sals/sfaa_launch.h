@@ -23,6 +23,9 @@ inline Status check_on_device(const char* op, const SfaaProblem& p, DType dtype)
     check.require(p.cache.row_bytes == p.head_dim,
                   "key_cache must have rows of head_dim = " + std::to_string(p.head_dim) +
                       " on an NPU, got " + std::to_string(p.cache.row_bytes));
+    check.require(p.width * p.block_size <= INT32_MAX,
+                  "block_ids must have width * block_size < 2^31 on an NPU, got " + std::to_string(p.width) +
+                      " * " + std::to_string(p.block_size));
     const int64_t row_stride = is_token_major(p.cache.layout) ? p.n_kv * row_words : 0;
     check.require(row_stride <= UINT16_MAX,
                   "key_cache must have n_kv * head_dim/4 <= 65535 in layout PA_BSND or BSND on an NPU, got " +
@@ -45,6 +48,7 @@ struct SfaaLaunch {
     bool return_lse = false;
     int64_t num_cores = 0;
     SfaaGather gather{};
+    bool preloads = true;
 };
 
 inline SfaaTiling make_sfaa_tiling(const SfaaProblem& p, const SfaaLaunch& launch) {
@@ -75,6 +79,8 @@ inline SfaaTiling make_sfaa_tiling(const SfaaProblem& p, const SfaaLaunch& launc
     t.returns_lse = launch.return_lse ? 1 : 0;
     t.joins_runs = launch.gather.joins_runs ? 1 : 0;
     t.joins_pairs = launch.gather.joins_pairs ? 1 : 0;
+    t.touched_percent = launch.gather.touched_percent;
+    t.preloads = launch.preloads ? 1 : 0;
     t.num_cores = static_cast<int32_t>(launch.num_cores);
     t.uses_sync_all = 1;
     return t;

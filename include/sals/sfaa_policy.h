@@ -11,10 +11,10 @@
 
 namespace sals {
 
-// A float row stands for two int8 rows: x = (first + second / 254) * amax / 127.
+// A float row stands for two int8 rows: x = (first + second / 256) * amax / 127; a shift separates them.
 inline constexpr int32_t SFAA_TERMS = 2;
 inline constexpr int32_t SFAA_FIRST_TERM = 127;
-inline constexpr int32_t SFAA_SECOND_TERM = 254;
+inline constexpr int32_t SFAA_SECOND_TERM = 256;
 
 SALS_HD bool is_device_head_dim(int64_t head_dim) {
     return head_dim == 64 || head_dim == 128 || head_dim == 256;
@@ -24,7 +24,7 @@ SALS_HD bool is_device_head_dim(int64_t head_dim) {
 // share L1: one is being gathered, one waits, one meets the query, one meets its weights.
 inline constexpr int32_t SFAA_KV_SLOTS = 4;
 inline constexpr int32_t SFAA_TASK_BYTES = 48 * 1024;  // of keys, and as many of values
-// Sums over a task of weights of up to 127 * 254 stay below 2^24, where fp32 is exact.
+// Sums over a task of weights of up to 127 * 256 stay below 2^24, where fp32 is exact.
 inline constexpr int32_t SFAA_MAX_TASK_TOKENS = 512;
 static_assert(SFAA_MAX_TASK_TOKENS * SFAA_FIRST_TERM * SFAA_SECOND_TERM < 1 << 24);
 
@@ -43,8 +43,8 @@ SALS_HD constexpr int32_t sfaa_pass_rows(int32_t head_dim) {
 }
 
 // Rings in global memory between the cube core and its vector cores.
-inline constexpr int32_t SFAA_QUERY_SLOTS = 3;  // passes: two may begin while one is in use
-inline constexpr int32_t SFAA_RING_SLOTS = 2;   // tasks
+inline constexpr int32_t SFAA_QUERY_SLOTS = 4;  // passes: three may begin while one is in use
+inline constexpr int32_t SFAA_RING_SLOTS = 3;   // tasks
 
 // Blocks take whole groups of columns of a task, so that scales and positions of a block start at a
 // datablock; columns behind the last token that is seen are masked.
@@ -59,11 +59,12 @@ SALS_HD SfaaCacheForm sfaa_cache_form(KvLayout layout) {
     return has_planes(layout) ? SfaaCacheForm::PLANES : SfaaCacheForm::ROWS;
 }
 
-// How the cube core gathers keys and values; docs/explanation/gather-study.md. No result depends on it.
+// How keys and values are gathered; docs/explanation/gather-study.md. No result depends on it.
 struct SfaaGather {
     bool joins_runs = true;  // consecutive tokens of a page are one DMA
     bool joins_pairs =
         true;  // two stretches within reach of a stride are one DMA; PA_KV joins keys and values
+    int32_t touched_percent = 0;  // of a task: what vector cores read ahead of the cube core, into the L2
 };
 
 }  // namespace sals

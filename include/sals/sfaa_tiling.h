@@ -47,8 +47,11 @@ struct SfaaTiling {
     float scale;
     int32_t returns_lse;
     // gather
-    int32_t joins_runs;   // consecutive tokens of a page are fetched together
-    int32_t joins_pairs;  // so are two stretches within reach of a stride
+    int32_t joins_runs;       // consecutive tokens of a page are fetched together
+    int32_t joins_pairs;      // so are two stretches within reach of a stride
+    int32_t touched_percent;  // of a task, read by vector cores ahead of the cube core, into the L2
+    // schedule
+    int32_t preloads;  // tasks overlap; else the cores go through them one by one, to compare with
     // launch
     int32_t num_cores;
     int32_t

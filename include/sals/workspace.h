@@ -10,8 +10,8 @@
 //     weights  [num_cores][SFAA_RING_SLOTS][R][T] int8                vector cores to their cube core
 //     products [num_cores][SFAA_RING_SLOTS][R][head_dim] int32        cube core to its vector cores
 //     parts    [num_cores][2] partial results of cut rows             the row that a core begins inside, and
-//              {maxima, sums, exp_sums [row_floats], rows [query_rows][head_dim]} fp32    the one it ends
-//              inside
+//              {maxima, sums, exp_sums [query_rows][8 times the same], rows          the one it ends inside
+//              [query_rows][head_dim]} fp32
 // All of it stays in the L2 cache in practice. Each part begins on an L2 line.
 #pragma once
 #include <cstdint>
@@ -80,7 +80,7 @@ struct SfaaPart {
 
 SALS_HD SfaaPart sfaa_part(const SfaaTiling& t, int32_t core, bool begins_inside) {
     const int64_t query_rows = sfaa_query_rows(t);
-    const int64_t line = whole_l2_lines(query_rows * int64_t{sizeof(float)});
+    const int64_t line = whole_l2_lines(query_rows * AtlasA2::DATABLOCK_BYTES);
     const int64_t bytes = 3 * line + whole_l2_lines(query_rows * t.head_dim * int64_t{sizeof(float)});
     const int64_t base = sfaa_core_offset(t, t.num_cores) + (core * 2 + (begins_inside ? 0 : 1)) * bytes;
     return {base, base + line, base + 2 * line, base + 3 * line, base + bytes};

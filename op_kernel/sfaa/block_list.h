@@ -31,10 +31,10 @@ public:
     SALS_DEVICE int32_t slots() const { return tiling_.width * tiling_.block_size; }
 
     // Asks for the entries of slots that will be walked soon.
-    SALS_DEVICE void preload(const ListRow& row, const Slots& slots) const {
+    SALS_DEVICE void preload(int32_t list, const Slots& slots) const {
         if (slots.begin >= slots.end) return;
         constexpr int64_t ENTRIES = AtlasA2::CACHE_LINE_BYTES / sizeof(int32_t);
-        const int64_t first = int64_t{row.list} * tiling_.width;
+        const int64_t first = int64_t{list} * tiling_.width;
         const int64_t first_line = (first + slots.begin / tiling_.block_size) / ENTRIES;
         const int64_t last_line = (first + (slots.end - 1) / tiling_.block_size) / ENTRIES;
         preload_lines(address_, first_line, smaller(last_line - first_line + 1, MAX_PRELOADS));

@@ -14,10 +14,6 @@ public:
     SALS_DEVICE ColumnMask(const VectorMemory& memory, const BlockList& list, const ListTable& rows)
         : memory_(memory), list_(list), rows_(rows) {}
 
-    SALS_DEVICE void open() {
-        CreateVecIndex(part<float>(offsetof(SoftmaxPlan, ramp)), 0.0F, static_cast<uint32_t>(MAX_BLOCK_SIZE));
-    }
-
     // Prepares a task of which `rows` are this core's.
     SALS_DEVICE void begin(const Task& task, const RowShare& rows, int32_t columns) {
         columns_ = columns;
@@ -36,6 +32,7 @@ public:
     // Masks what rows [at, at + rows) of the share do not see.
     SALS_DEVICE void apply(const Task& task, const Floats& logits, int32_t at, int32_t rows) const {
         if (!is_needed_) return;
+        AscendC::PipeBarrier<PIPE_V>();
         const int32_t group = memory_.tiling().group;
         for (int32_t done = 0; done < rows;) {
             const int32_t query_row = first_row_ + at + done;
@@ -47,41 +44,45 @@ public:
     }
 
 private:
-    template <class T>
-    SALS_DEVICE AscendC::LocalTensor<T> part(uint32_t offset) const {
-        return memory_.part<T>(offsetof(UbPlan, softmax) + offset);
-    }
+    static constexpr int32_t GROUPS_OF_REPEAT = F32_LANES / SFAA_COLUMN_GROUP;
 
     // By the token-th query token of the list.
     SALS_DEVICE int32_t visible(const ListRow& row, int32_t token) const {
         return rows_.visible(row, row.s + token);
     }
 
-    SALS_DEVICE void write_positions(const Task& task) const {
-        const Floats positions = part<float>(offsetof(SoftmaxPlan, positions));
-        const Floats ramp = part<float>(offsetof(SoftmaxPlan, ramp));
+    // Of the first column of each group.
+    SALS_DEVICE void write_positions(const Task& task) {
+        int32_t groups = 0;
         list_.for_each_run(task.pass.row, task.pass.visible, task.slots, [&](const TokenRun& run) {
-            Adds(positions[run.column], ramp, static_cast<float>(run.position), run.columns);
+            for (int32_t at = 0; at < run.columns; at += SFAA_COLUMN_GROUP) {
+                positions_[groups++] = run.position + at;
+            }
         });
-        const int32_t filled = columns_ - task.columns;
-        if (filled > 0) Duplicate(positions[task.columns], -MASKED, filled);
+        while (groups < columns_ / SFAA_COLUMN_GROUP) positions_[groups++] = INT32_MAX;
     }
 
+    // One instruction per repeat of columns with any that is not seen.
     SALS_DEVICE void apply_token(const Floats& logits, int32_t visible, int32_t rows) const {
-        const auto seen = part<uint8_t>(offsetof(SoftmaxPlan, seen));
-        compare(seen, part<float>(offsetof(SoftmaxPlan, positions)), static_cast<float>(visible),
-                AscendC::CMPMODE::LT, columns_);
-        AscendC::PipeBarrier<PIPE_V>();
-        for (int32_t r = 0; r < rows; ++r) {
-            const Floats row = logits[r * columns_];
-            Select(row, seen, row, MASKED, AscendC::SELMODE::VSEL_TENSOR_SCALAR_MODE,
-                   static_cast<uint32_t>(columns_));
+        const uint8_t next_row = static_cast<uint8_t>(columns_ / F32_DATABLOCK);
+        for (int32_t column = 0; column < columns_; column += F32_LANES) {
+            uint64_t unseen[2] = {0, 0};
+            for (int32_t group = 0; group < GROUPS_OF_REPEAT; ++group) {
+                const int32_t position = positions_[column / SFAA_COLUMN_GROUP + group];
+                const int32_t seen = smaller(larger(visible - position, 0), SFAA_COLUMN_GROUP);
+                const uint64_t bits = (uint64_t{1} << SFAA_COLUMN_GROUP) - (uint64_t{1} << seen);
+                unseen[0] |= bits << (group * SFAA_COLUMN_GROUP);
+            }
+            if (unseen[0] != 0) {
+                Duplicate(logits[column], MASKED, unseen, static_cast<uint8_t>(rows), 1, next_row);
+            }
         }
     }
 
     const VectorMemory& memory_;
     const BlockList& list_;
     const ListTable& rows_;
+    int32_t positions_[SFAA_MAX_TASK_TOKENS / SFAA_COLUMN_GROUP];
     int32_t columns_ = 0;
     int32_t first_row_ = 0;
     bool is_needed_ = false;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernel.h - the schedule of the attention kernel. A group is one cube core and two vector cores; all walk
-// the same tasks. Three are in flight; q, k, p, v: query terms, keys, weights, values of a task.
-//     cube  MTE2  |p0 |kv 3        |p1 |kv 4        |p2 |kv 5        |     always busy: it binds
-//           M     |qk 1  pv 0 |    |qk 2  pv 1 |    |qk 3  pv 2 |
-//     AIV   V     |softmax 1  rescale 0 | |softmax 2  rescale 1 | |softmax 3  rescale 2 |
+// the same tasks. Four overlap; q, k, p, v: query terms, keys, weights, values of a task.
+//     cube  MTE2  |kv 4  p1     |kv 5  p2     |kv 6  p3     |     always busy: it binds
+//           M     |qk 3     pv 1|qk 4     pv 2|qk 5     pv 3|
+//     AIV   V     |softmax 2    |softmax 3    |softmax 4    |
+//                 |   rescale 0 |   rescale 1 |   rescale 2 |
 // What the cube core fetches next stands in its queue before it waits for the vector cores: a wait stops all
-// of its pipes. Rows that a plan cuts are put together behind one SyncAll.
+// of its pipes. For the same reason vector cores ask for the scores of the next task while one is in work.
+// Rows that a plan cuts are put together behind one SyncAll.
 #pragma once
 #include "sfaa/gather_kv.h"
 #include "sfaa/merge_parts.h"
@@ -14,6 +16,7 @@
 #include "sfaa/quantize_query.h"
 #include "sfaa/rescale_output.h"
 #include "sfaa/softmax.h"
+#include "sfaa/touch_kv.h"
 
 namespace sals::sfaa {
 
@@ -39,7 +42,7 @@ public:
     SALS_DEVICE const Task& at(int32_t number) const { return tasks_[number % SIZE]; }
 
 private:
-    static constexpr int32_t SIZE = 4;
+    static constexpr int32_t SIZE = 8;
     TaskWalk& walk_;
     See see_;
     Task tasks_[SIZE];
@@ -59,15 +62,28 @@ SALS_DEVICE void run_cube(AscendC::TPipe& pipe, const SfaaTiling& tiling, const 
     TaskWindow<decltype(see)> tasks(walk, see);
 
     memory.open();
-    for (int32_t i = -2; i <= 0 || tasks.has(i - 1); ++i) {
-        const bool has_next = tasks.reach(i + 2);
-        if (has_next) gather.plan(tasks.at(i + 2));
-        if (tasks.has(i)) qk.run(tasks.at(i));
-        if (has_next) gather.begin(tasks.at(i + 2));
-        if (tasks.has(i + 1) && tasks.at(i + 1).begins_pass) qk.fetch_query(tasks.at(i + 1).pass);
-        if (tasks.has(i - 1)) pv.fetch_weights(tasks.at(i - 1));
-        if (has_next) gather.end(tasks.at(i + 2));
-        if (tasks.has(i - 1)) pv.run(tasks.at(i - 1));
+    if (tiling.preloads) {
+        for (int32_t i = 0; i <= 2 || tasks.has(i - 3); ++i) {
+            const bool has_next = tasks.reach(i);
+            if (has_next) gather.plan(tasks.at(i));
+            if (tasks.has(i - 1)) qk.run(tasks.at(i - 1));
+            if (has_next) gather.begin(tasks.at(i));
+            if (tasks.has(i - 3)) pv.fetch_weights(tasks.at(i - 3));
+            if (has_next) gather.end(tasks.at(i));
+            if (tasks.has(i - 3)) pv.run(tasks.at(i - 3));
+            if (has_next && tasks.at(i).begins_pass) qk.fetch_query(tasks.at(i).pass);
+        }
+    } else {
+        for (int32_t i = 0; tasks.reach(i); ++i) {
+            const Task& task = tasks.at(i);
+            gather.plan(task);
+            gather.begin(task);
+            gather.end(task);
+            if (task.begins_pass) qk.fetch_query(task.pass);
+            qk.run(task);
+            pv.fetch_weights(task);
+            pv.run(task);
+        }
     }
     memory.close();
 }
@@ -84,6 +100,7 @@ public:
           exchange_(args.workspace + sfaa_core_offset(tiling, core_)),
           quantize_(memory_, args, exchange_),
           softmax_(memory_, walk_.list(), walk_.rows(), args, exchange_),
+          touch_(memory_, walk_.list(), args, static_cast<int32_t>(AscendC::GetSubBlockIdx())),
           rows_(memory_, args),
           rescale_(memory_, rows_, args, exchange_, core_),
           merge_(memory_, rows_, walk_.rows(), walk_.plan(), args) {
@@ -95,8 +112,8 @@ public:
     SALS_DEVICE void run() {
         open();
         run_tasks();
+        softmax_.close();  // its memory goes to the merge
         if (walk_.plan().num_merges() > 0) {
-            AscendC::SyncAll<true>();
             merge_.run(static_cast<int32_t>(AscendC::GetBlockIdx()),
                        static_cast<int32_t>(AscendC::GetBlockNum() * AtlasA2::AIV_PER_AIC));
         }
@@ -109,15 +126,28 @@ private:
         const auto see = [this](const Task& task) {
             if (task.columns == 0) {
                 rescale_.run_empty(task.pass, LOWEST_MAXIMUM);
-            } else if (task.begins_pass) {
-                quantize_.run(task.pass);
+                return;
             }
+            if (task.begins_pass) quantize_.run(task.pass);
+            touch_.run(task);
         };
         TaskWindow<decltype(see)> tasks(walk_, see);
-        for (int32_t i = -1; i <= 0 || tasks.has(i - 1); ++i) {
-            tasks.reach(i + 2);
-            if (tasks.has(i)) softmax_.run(tasks.at(i));
-            if (tasks.has(i - 1)) rescale_.run(tasks.at(i - 1));
+        if (tiling_.preloads) {
+            tasks.reach(1);
+            for (int32_t i = -1; i <= 1 || tasks.has(i - 2); ++i) {
+                if (tasks.has(i)) softmax_.run(tasks.at(i));
+                tasks.reach(i + 3);
+                if (tasks.has(i - 2)) rescale_.fetch(tasks.at(i - 2));
+                if (tasks.has(i + 1)) softmax_.fetch(tasks.at(i + 1));
+                if (tasks.has(i - 2)) rescale_.run(tasks.at(i - 2));
+            }
+        } else {
+            for (int32_t i = 0; tasks.reach(i); ++i) {
+                softmax_.fetch(tasks.at(i));
+                softmax_.run(tasks.at(i));
+                rescale_.fetch(tasks.at(i));
+                rescale_.run(tasks.at(i));
+            }
         }
     }
 
@@ -141,7 +171,6 @@ private:
 
     SALS_DEVICE void close() {
         quantize_.close();
-        softmax_.close();
         rows_.close();
         rescale_.close();
     }
@@ -153,6 +182,7 @@ private:
     GM_ADDR exchange_;
     QuantizeQuery<HEAD_DIM, Float> quantize_;
     Softmax<HEAD_DIM> softmax_;
+    TouchKv<HEAD_DIM> touch_;
     OutputRows<HEAD_DIM, Float> rows_;
     RescaleOutput<HEAD_DIM, Float> rescale_;
     MergeParts<HEAD_DIM, Float> merge_;

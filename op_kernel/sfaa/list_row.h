@@ -27,11 +27,17 @@ public:
 
     SALS_DEVICE const SfaaTiling& tiling() const { return tiling_; }
 
+    // Row of block_ids.
+    SALS_DEVICE int32_t list_of(int32_t index) const {
+        const int32_t head = tiling_.list_heads == 1 ? 0 : index % tiling_.n_kv;
+        return index / tiling_.n_kv * tiling_.list_heads + head;
+    }
+
     SALS_DEVICE ListRow at(int32_t index) const {
         const int32_t list_token = index / tiling_.n_kv;
         ListRow row;
         row.head = index % tiling_.n_kv;
-        row.list = list_token * tiling_.list_heads + (tiling_.list_heads == 1 ? 0 : row.head);
+        row.list = list_of(index);
         row.token = tiling_.is_shared ? list_token * tiling_.s_q : list_token;
         row.seq_len = 0;
         row.q_len = 0;

@@ -7,9 +7,11 @@
 
 namespace sals::sfaa {
 
-inline constexpr int32_t L0_SLOTS = 2;     // steps of a product
-inline constexpr int32_t L0C_SLOTS = 2;    // products
-inline constexpr int32_t STATS_SLOTS = 2;  // tasks whose weights wait for their products
+inline constexpr int32_t L0_SLOTS = 2;          // steps of a product
+inline constexpr int32_t L0C_SLOTS = 2;         // products
+inline constexpr int32_t STATS_SLOTS = 3;       // tasks whose weights wait for their products
+inline constexpr int32_t TOUCHED_BYTES = 2048;  // what one DMA may bring that is only to reach the L2
+inline constexpr int32_t FIRST_SLOTS = 2;       // chunks of scores: one in work, one on its way
 
 inline constexpr int32_t PRODUCT_ROWS = SFAA_TERMS * SFAA_MAX_PASS_ROWS;
 inline constexpr int32_t L0_STEP_BYTES = AtlasA2::L0B_BYTES / L0_SLOTS;  // of keys or values
@@ -49,6 +51,7 @@ inline constexpr int32_t SHARE_VALUES =
     HALF_ROWS * SFAA_PASS_BYTES / SFAA_MAX_PASS_ROWS;      // of a head_dim each
 inline constexpr int32_t CHUNK_VALUES = SHARE_VALUES / 2;  // of query rows and of results
 static_assert(HALF_ROWS <= STATS_LANES);
+static_assert(SHARE_VALUES * sizeof(uint16_t) <= CHUNK_VALUES * sizeof(float));  // results of all rows
 
 // One number per query row; in `lanes`, one datablock of it per row.
 using PerRow = float[STATS_LANES];
@@ -58,68 +61,89 @@ using PerRowLanes = float[HALF_ROWS][F32_DATABLOCK];
 // Half a turn of the UB's banks lies between them, so that one instruction can read both at once.
 inline constexpr int32_t BANK_SHIFT = 256;
 struct ScoresPlan {
-    int32_t first[CHUNK_SCORES];  // then logits, weights, second terms of weights
+    int32_t first[FIRST_SLOTS][CHUNK_SCORES];  // then logits, weights, both int8 terms of weights
     uint8_t apart[BANK_SHIFT];
-    int32_t second[CHUNK_SCORES];  // then first terms of weights
+    int32_t second[CHUNK_SCORES];
 };
 struct ProductsPlan {
-    int32_t first[SHARE_VALUES];  // or rows of a part as fp32
+    int32_t first[SHARE_VALUES];
     uint8_t apart[BANK_SHIFT];
     int32_t second[SHARE_VALUES];
 };
 struct SoftmaxPlan {
-    int8_t first[CHUNK_SCORES];  // terms of weights
-    int8_t second[CHUNK_SCORES];
     float key_scales[SFAA_MAX_TASK_TOKENS];  // per-token scales of a task
     float value_scales[SFAA_MAX_TASK_TOKENS];
     float wide_scales[MAX_BLOCK_SIZE][F32_DATABLOCK];
-    float positions[SFAA_MAX_TASK_TOKENS];
-    float ramp[MAX_BLOCK_SIZE];              // 0, 1, 2, ...
-    uint8_t seen[SFAA_MAX_TASK_TOKENS / 8];  // one bit per column
-    PerRow ln_full_scale;                    // ln(127 * 254)
+    PerRow ln_full_scale;  // ln(127 * 256)
 };
 
-struct QueryPlan {
-    uint16_t rows[CHUNK_VALUES];   // fp16 or bf16
+struct QueryRowsPlan {
+    uint16_t rows[SHARE_VALUES];   // fp16 or bf16
     float channels[MAX_HEAD_DIM];  // static scales of the keys
     float values[CHUNK_VALUES];
     float scratch[CHUNK_VALUES];
+};
+struct QueryPlan {
     int8_t first[CHUNK_VALUES];
     int8_t second[CHUNK_VALUES];
     PerRow factors[SFAA_QUERY_SLOTS];  // of a pass: logit = factor * product
     PerRowLanes factor_lanes[SFAA_QUERY_SLOTS];
 };
 
+inline constexpr int32_t PART_STATS = 3;  // maximum, sum, exp_sum
+
 // Numbers per query row of the tokens so far, or of a task.
 struct Stats {
     PerRow maximum;
-    PerRow sum;      // of the weights as quantised, in units of 1/(127 * 254)
+    PerRow sum;      // of the weights as quantised, in units of 1/(127 * 256)
     PerRow exp_sum;  // of the weights before, likewise
 };
 static_assert(offsetof(Stats, maximum) == 0);
 
 struct OutputPlan {
-    float rows[SHARE_VALUES];      // of a pass, [rows][head_dim]
-    float channels[MAX_HEAD_DIM];  // static scales of the values
-    float out[CHUNK_VALUES];       // results as fp16, bf16, or fp32 of a part
-    Stats out_stats;
-    PerRowLanes out_lanes;
+    float rows[SHARE_VALUES];           // of a pass, [rows][head_dim]
+    float channels[MAX_HEAD_DIM];       // static scales of the values
+    float out[CHUNK_VALUES];            // results as fp16 or bf16, all rows, or a part's as fp32
+    PerRowLanes out_lanes[PART_STATS];  // LSE, or statistics of a part
     Stats total;
 };
 
+// Parts of rows that are put together, when no scores are in work any more.
+inline constexpr int32_t MERGE_VALUES = 16384;
+inline constexpr int32_t MERGE_ROWS = 128;  // query rows, of all parts together
+using MergeLanes = float[MERGE_ROWS][F32_DATABLOCK];
+struct MergePlan {
+    float values[MERGE_VALUES];
+    MergeLanes stats[PART_STATS];
+    MergeLanes folded;
+};
+
 struct UbPlan {
-    ScoresPlan scores;
-    ProductsPlan products;
+    union {
+        ScoresPlan scores;
+        MergePlan merge;  // behind the last task
+    };
+    union {
+        ProductsPlan products;
+        QueryRowsPlan query_rows;  // between the products of two tasks
+    };
     SoftmaxPlan softmax;
     QueryPlan query;
     OutputPlan output;
     Stats task_stats[STATS_SLOTS];
     PerRow value_factors[STATS_SLOTS];  // what products are short of with per-token scales
+    uint8_t touched[TOUCHED_BYTES];     // arrives and is not looked at
     // between vector instructions only
     float reduced[CHUNK_SCORES / F32_DATABLOCK];
+    PerRowLanes reduced_rows;
     PerRow per_row[2];
-    PerRowLanes lanes[2];
+    uint8_t apart[BANK_SHIFT];
+    PerRowLanes lanes[3];
 };
+static_assert((offsetof(UbPlan, lanes) - offsetof(UbPlan, query) - offsetof(QueryPlan, factor_lanes)) %
+                      (2 * BANK_SHIFT) ==
+                  BANK_SHIFT,
+              "factors and what is added to their products come from one bank");
 static_assert(sizeof(UbPlan) <= AtlasA2::UB_BYTES, "the attention kernel's UB plan exceeds the UB");
 
 }  // namespace sals::sfaa

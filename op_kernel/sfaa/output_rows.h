@@ -47,10 +47,8 @@ public:
         Sub(mine, mine, maximum, rows);
         Sub(theirs, their_maximum, maximum, rows);
         AscendC::PipeBarrier<PIPE_V>();
-        Exp(mine, mine, rows);
-        Exp(theirs, theirs, rows);
-        merge_sum(from, offsetof(Stats, sum), rows);
-        if (tiling_.returns_lse) merge_sum(from, offsetof(Stats, exp_sum), rows);
+        Exp(mine, mine, STATS_LANES + rows);  // theirs, too
+        merge_sums(from, rows);
     }
 
     // The factors of merge_stats for every row.
@@ -70,52 +68,60 @@ public:
             return;
         }
         multiply_rows(x, memory_.lanes(1), shape);
-        multiply_rows(sum, memory_.lanes(0), shape);
-        AscendC::PipeBarrier<PIPE_V>();
-        Add(sum, sum, x, shape.size());
+        multiply_rows_and_add(sum, memory_.lanes(0), x, shape);
     }
 
     // Static scales of the values' channels, to be loaded before finish().
     SALS_DEVICE Floats channels() const { return part<float>(offsetof(OutputPlan, channels)); }
 
+    // The rows in work.
     SALS_DEVICE void finish(const ListRow& row, const QueryRows& rows) {
-        const Floats sum = memory_.per_row(0);
-        Muls(sum, total(offsetof(Stats, sum)), 1.0F / SECOND_TERM, rows.count);  // in units of the products
+        finish_with(row, rows, values(0), spread_total(rows.count));
+    }
+
+    // Statistics of rows, one datablock each, as part_stats() lays them out.
+    struct StatLanes {
+        Floats maxima, sums, exp_sums;
+    };
+
+    // Rows whose values and statistics stand anywhere; both are used up.
+    SALS_DEVICE void finish_with(const ListRow& row, const QueryRows& rows, const Floats& values,
+                                 const StatLanes& stats) {
+        const int32_t lanes = rows.count * F32_DATABLOCK;
         AscendC::PipeBarrier<PIPE_V>();
-        Maxs(sum, sum, 1.0F, rows.count);  // a row with a token has at least 127
-        spread_rows(memory_.lanes(0), sum, rows.count);
-        for (int32_t at = 0; at < rows.count; at += CHUNK_ROWS) {
-            const Shape shape = {smaller(CHUNK_ROWS, rows.count - at), HEAD_DIM};
-            const Floats x = values(at);
-            divide_rows(x, memory_.lanes(0)[at * F32_DATABLOCK], shape);
-            if (tiling_.static_scales) multiply_columns(x, channels(), shape);
-            acquire();
-            AscendC::PipeBarrier<PIPE_V>();
-            Cast(part<Output>(offsetof(OutputPlan, out)), x, AscendC::RoundMode::CAST_RINT,
-                 static_cast<uint32_t>(shape.size()));
-            store_rows(row, rows.begin + at, shape.rows);
-        }
-        if (tiling_.returns_lse) finish_lse(row, rows);
+        Muls(stats.sums, stats.sums, 1.0F / SECOND_TERM, lanes);  // in units of the products
+        AscendC::PipeBarrier<PIPE_V>();
+        Maxs(stats.sums, stats.sums, NO_TOKEN, lanes);
+        const Shape shape = {rows.count, HEAD_DIM};
+        divide_rows(values, stats.sums, shape);
+        if (tiling_.static_scales) multiply_columns(values, channels(), shape);
+        acquire();
+        AscendC::PipeBarrier<PIPE_V>();
+        Cast(part<Output>(offsetof(OutputPlan, out)), values, AscendC::RoundMode::CAST_RINT,
+             static_cast<uint32_t>(shape.size()));
+        if (tiling_.returns_lse) find_lse(stats, lanes);
+        begin_store();
+        copy_rows(row, rows.begin, rows.count);
+        if (tiling_.returns_lse) copy_lse(row, rows);
+        end_store();
     }
 
     SALS_DEVICE void finish_part(GM_ADDR workspace, const SfaaPart& to, const QueryRows& rows) {
         acquire();
-        DataCopy(part<float>(offsetof(OutputPlan, out_stats)), total(0), sizeof(Stats) / sizeof(float));
-        store_part_stats(workspace, to, rows);
-        for (int32_t at = 0; at < rows.count; at += CHUNK_ROWS) {
-            const int32_t count = smaller(CHUNK_ROWS, rows.count - at);
-            acquire();
+        for (int32_t stat = 0; stat < PART_STATS; ++stat) {
+            spread_rows(part_stats(stat), total(stat * sizeof(PerRow)), rows.count);
+        }
+        store_part(workspace, to, rows, [&](int32_t at, int32_t count) {
             DataCopy(part<float>(offsetof(OutputPlan, out)), values(at),
                      static_cast<uint32_t>(count * HEAD_DIM));
-            store_part_rows(workspace, to, {rows.begin + at, count});
-        }
+        });
     }
 
     // Rows that see nothing, whatever is in work.
     SALS_DEVICE void write_empty(const ListRow& row, const QueryRows& rows) {
         acquire();
         fill(part<float>(offsetof(OutputPlan, out)), 0.0F, CHUNK_VALUES);
-        fill(part<float>(offsetof(OutputPlan, out_lanes)), -__builtin_inff(), HALF_ROWS * F32_DATABLOCK);
+        fill(part_stats(0), -__builtin_inff(), HALF_ROWS * F32_DATABLOCK);
         begin_store();
         for (int32_t at = 0; at < rows.count; at += HALF_ROWS) {
             const int32_t count = smaller(HALF_ROWS, rows.count - at);
@@ -129,22 +135,17 @@ public:
 
     SALS_DEVICE void write_empty_part(GM_ADDR workspace, const SfaaPart& to, const QueryRows& rows,
                                       float lowest_maximum) {
-        const Floats stats = part<float>(offsetof(OutputPlan, out_stats));
         acquire();
-        fill(stats, lowest_maximum, STATS_LANES);
-        fill(stats[STATS_LANES], 0.0F, sizeof(Stats) / sizeof(float) - STATS_LANES);
-        store_part_stats(workspace, to, rows);
-        acquire();
-        fill(part<float>(offsetof(OutputPlan, out)), 0.0F, CHUNK_VALUES);
-        begin_store();
-        for (int32_t at = 0; at < rows.count; at += CHUNK_ROWS) {
-            copy_part_rows(workspace, to, {rows.begin + at, smaller(CHUNK_ROWS, rows.count - at)});
-        }
-        end_store();
+        fill(part_stats(0), lowest_maximum, HALF_ROWS * F32_DATABLOCK);
+        fill(part_stats(1), 0.0F, (PART_STATS - 1) * HALF_ROWS * F32_DATABLOCK);
+        store_part(workspace, to, rows, [&](int32_t, int32_t) {
+            fill(part<float>(offsetof(OutputPlan, out)), 0.0F, CHUNK_VALUES);
+        });
     }
 
 private:
     using HardEvent = AscendC::HardEvent;
+    static constexpr float NO_TOKEN = 1.0F;  // a row with a token has at least 127
 
     template <class T>
     SALS_DEVICE AscendC::LocalTensor<T> part(uint32_t offset) const {
@@ -157,15 +158,33 @@ private:
         return part<float>(offsetof(OutputPlan, rows))[row * HEAD_DIM];
     }
 
-    // total = total * mine + theirs * factor
-    SALS_DEVICE void merge_sum(uint32_t from, uint32_t stat, int32_t rows) {
-        const Floats mine = total(stat);
-        const Floats theirs = memory_.part<float>(from + stat);
+    SALS_DEVICE Floats part_stats(int32_t stat) const {
+        return part<float>(offsetof(OutputPlan, out_lanes) + stat * sizeof(PerRowLanes));
+    }
+
+    SALS_DEVICE StatLanes spread_total(int32_t rows) {
+        const StatLanes lanes = {memory_.lanes(0), memory_.lanes(1), memory_.lanes(2)};
+        if (tiling_.returns_lse) {
+            spread_rows(lanes.maxima, total(offsetof(Stats, maximum)), rows);
+            spread_rows(lanes.exp_sums, total(offsetof(Stats, exp_sum)), rows);
+        }
+        spread_rows(lanes.sums, total(offsetof(Stats, sum)), rows);
+        return lanes;
+    }
+
+    // total = total * mine + theirs * factor, for the sum and, one repeat behind it, exp_sum
+    SALS_DEVICE void merge_sums(uint32_t from, int32_t rows) {
+        static_assert(offsetof(Stats, exp_sum) - offsetof(Stats, sum) == AtlasA2::REPEAT_BYTES);
+        constexpr uint8_t REPEAT = F32_LANES / F32_DATABLOCK;
+        const uint8_t sums = tiling_.returns_lse ? 2 : 1;
+        const Floats mine = total(offsetof(Stats, sum));
+        const Floats theirs = memory_.part<float>(from + offsetof(Stats, sum));
+        const AscendC::BinaryRepeatParams by_row(1, 1, 1, REPEAT, REPEAT, 0);
         AscendC::PipeBarrier<PIPE_V>();
-        Mul(mine, mine, memory_.per_row(0), rows);
-        Mul(theirs, theirs, memory_.per_row(1), rows);
+        Mul(mine, mine, memory_.per_row(0), rows, sums, by_row);
+        Mul(theirs, theirs, memory_.per_row(1), rows, sums, by_row);
         AscendC::PipeBarrier<PIPE_V>();
-        Add(mine, mine, theirs, rows);
+        Add(mine, mine, theirs, rows, sums, AscendC::BinaryRepeatParams(1, 1, 1, REPEAT, REPEAT, REPEAT));
     }
 
     SALS_DEVICE void acquire() { WaitFlag<HardEvent::MTE3_V>(UB_OUT_EMPTY); }
@@ -175,28 +194,18 @@ private:
     }
     SALS_DEVICE void end_store() { SetFlag<HardEvent::MTE3_V>(UB_OUT_EMPTY); }
 
-    SALS_DEVICE void finish_lse(const ListRow& row, const QueryRows& rows) {
-        const Floats lse = memory_.per_row(0);
-        const auto has_tokens = memory_.reduced().template ReinterpretCast<uint8_t>();
-        acquire();
-        Muls(lse, total(offsetof(Stats, exp_sum)), 1.0F / FULL_SCALE, STATS_LANES);
+    SALS_DEVICE void find_lse(const StatLanes& stats, int32_t lanes) {
+        const Floats lse = part_stats(0);
+        const auto has_tokens = memory_.fold_scratch().datablocks.template ReinterpretCast<uint8_t>();
+        const int32_t padded = round_up(lanes, F32_LANES);
+        Muls(lse, stats.exp_sums, 1.0F / FULL_SCALE, padded);
         AscendC::PipeBarrier<PIPE_V>();
-        Ln(lse, lse, STATS_LANES);
-        compare(has_tokens, total(offsetof(Stats, sum)), 0.0F, AscendC::CMPMODE::GT, STATS_LANES);
-        Add(lse, lse, total(offsetof(Stats, maximum)), STATS_LANES);
+        Ln(lse, lse, padded);
+        compare(has_tokens, stats.sums, NO_TOKEN, AscendC::CMPMODE::GT, padded);
+        Add(lse, lse, stats.maxima, padded);
         AscendC::PipeBarrier<PIPE_V>();
         Select(lse, has_tokens, lse, -__builtin_inff(), AscendC::SELMODE::VSEL_TENSOR_SCALAR_MODE,
-               static_cast<uint32_t>(STATS_LANES));
-        spread_rows(part<float>(offsetof(OutputPlan, out_lanes)), lse, rows.count);
-        begin_store();
-        copy_lse(row, rows);
-        end_store();
-    }
-
-    SALS_DEVICE void store_rows(const ListRow& row, int32_t begin, int32_t count) {
-        begin_store();
-        copy_rows(row, begin, count);
-        end_store();
+               static_cast<uint32_t>(padded));
     }
 
     SALS_DEVICE void copy_rows(const ListRow& row, int32_t begin, int32_t count) {
@@ -208,7 +217,7 @@ private:
     }
 
     SALS_DEVICE void copy_lse(const ListRow& row, const QueryRows& rows) {
-        const Floats lse = part<float>(offsetof(OutputPlan, out_lanes));
+        const Floats lse = part_stats(0);
         for_each_segment(tiling_, row, rows.begin, rows.count, [&](const RowSegment& segment) {
             const AscendC::DataCopyExtParams column(segment.count, sizeof(float), 0, 0, 0);
             DataCopyPad(gm_lse_[static_cast<uint64_t>(segment.head)], lse[segment.at * F32_DATABLOCK],
@@ -216,29 +225,30 @@ private:
         });
     }
 
-    SALS_DEVICE void store_part_stats(GM_ADDR workspace, const SfaaPart& to, const QueryRows& rows) {
-        const Floats stats = part<float>(offsetof(OutputPlan, out_stats));
-        const AscendC::DataCopyExtParams run(1, rows.count * sizeof(float), 0, 0, 0);
-        const auto copy = [&](int64_t offset, uint32_t stat) {
-            DataCopyPad(global_tensor<float>(workspace + offset)[static_cast<uint64_t>(rows.begin)],
-                        stats[stat / sizeof(float)], run);
-        };
-        begin_store();
-        copy(to.maxima, offsetof(Stats, maximum));
-        copy(to.sums, offsetof(Stats, sum));
-        if (tiling_.returns_lse) copy(to.exp_sums, offsetof(Stats, exp_sum));
-        end_store();
+    // Statistics, which are there, and values, which fill(at, count) puts in place by chunks of rows.
+    template <class Fill>
+    SALS_DEVICE void store_part(GM_ADDR workspace, const SfaaPart& to, const QueryRows& rows, Fill&& fill) {
+        for (int32_t at = 0; at < rows.count; at += CHUNK_ROWS) {
+            const int32_t count = smaller(CHUNK_ROWS, rows.count - at);
+            if (at > 0) acquire();
+            fill(at, count);
+            begin_store();
+            if (at == 0) copy_part_stats(workspace, to, rows);
+            const int64_t first = int64_t{rows.begin + at} * HEAD_DIM;
+            DataCopy(global_tensor<float>(workspace + to.rows)[static_cast<uint64_t>(first)],
+                     part<float>(offsetof(OutputPlan, out)), static_cast<uint32_t>(count * HEAD_DIM));
+            end_store();
+        }
     }
 
-    SALS_DEVICE void store_part_rows(GM_ADDR workspace, const SfaaPart& to, const QueryRows& rows) {
-        begin_store();
-        copy_part_rows(workspace, to, rows);
-        end_store();
-    }
-
-    SALS_DEVICE void copy_part_rows(GM_ADDR workspace, const SfaaPart& to, const QueryRows& rows) {
-        DataCopy(global_tensor<float>(workspace + to.rows)[static_cast<uint64_t>(rows.begin * HEAD_DIM)],
-                 part<float>(offsetof(OutputPlan, out)), static_cast<uint32_t>(rows.count * HEAD_DIM));
+    SALS_DEVICE void copy_part_stats(GM_ADDR workspace, const SfaaPart& to, const QueryRows& rows) {
+        const int64_t offsets[PART_STATS] = {to.maxima, to.sums, to.exp_sums};
+        const int32_t stats = tiling_.returns_lse ? PART_STATS : PART_STATS - 1;
+        for (int32_t stat = 0; stat < stats; ++stat) {
+            const int32_t first = rows.begin * F32_DATABLOCK;
+            DataCopy(global_tensor<float>(workspace + offsets[stat])[static_cast<uint64_t>(first)],
+                     part_stats(stat), static_cast<uint32_t>(rows.count * F32_DATABLOCK));
+        }
     }
 
     const VectorMemory& memory_;

@@ -29,7 +29,6 @@ public:
     SALS_DEVICE void run(const Task& task) {
         const int32_t rows = padded_product_rows(task.pass);
         const int32_t step_tokens = tokens_of_step(rows);
-        WaitFlag<HardEvent::MTE2_MTE1>(L1_WEIGHTS_FULL);
         memory_.begin_product();
         for (int32_t token = 0; token < task.columns; token += step_tokens) {
             multiply(task, token, smaller(step_tokens, task.columns - token));
@@ -58,8 +57,9 @@ private:
         const int32_t rows = padded_product_rows(task.pass);
         const int32_t squares = round_up(count, SQUARE) / SQUARE;
         memory_.begin_step();
-        CubeMemory::load_rows(memory_.l0a_weights(), memory_.l1_weights(), rows, token / SQUARE, squares);
         load_values(task, token, squares);
+        if (token == 0) WaitFlag<HardEvent::MTE2_MTE1>(L1_WEIGHTS_FULL);  // values have been there before
+        CubeMemory::load_rows(memory_.l0a_weights(), memory_.l1_weights(), rows, token / SQUARE, squares);
         memory_.hand_step_to_cube();
         AscendC::MmadParams product;
         product.m = product_rows(task.pass);

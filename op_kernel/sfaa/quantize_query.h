@@ -20,24 +20,18 @@ public:
         gm_key_scale_ = global_tensor<float>(args.key_scale);
     }
 
-    SALS_DEVICE void open() {
-        SetFlag<HardEvent::V_MTE2>(UB_QUERY_EMPTY);
-        SetFlag<HardEvent::MTE3_V>(UB_TERMS_EMPTY);
-    }
-
-    SALS_DEVICE void close() {
-        WaitFlag<HardEvent::V_MTE2>(UB_QUERY_EMPTY);
-        WaitFlag<HardEvent::MTE3_V>(UB_TERMS_EMPTY);
-    }
+    SALS_DEVICE void open() { SetFlag<HardEvent::MTE3_V>(UB_TERMS_EMPTY); }
+    SALS_DEVICE void close() { WaitFlag<HardEvent::MTE3_V>(UB_TERMS_EMPTY); }
 
     SALS_DEVICE void run(const Pass& pass) {
         const RowShare share = memory_.share(pass);
+        if (share.count > 0) load(pass, share);
         for (int32_t done = 0; done < share.count; done += CHUNK_ROWS) {
             const int32_t rows = smaller(CHUNK_ROWS, share.count - done);
-            load(pass, share.begin + done, rows, done == 0);
             quantize(pass, done, rows);
             store(pass, share.begin + done, rows);
         }
+        if (share.count > 0) SetFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY);
         AscendC::CrossCoreSetFlag<MODE_CUBE_VECTOR, PIPE_MTE3>(V2C_QUERY_FULL);
     }
 
@@ -50,47 +44,52 @@ private:
     SALS_DEVICE AscendC::LocalTensor<T> part(uint32_t offset) const {
         return memory_.part<T>(offsetof(UbPlan, query) + offset);
     }
+    template <class T>
+    SALS_DEVICE AscendC::LocalTensor<T> rows_part(uint32_t offset) const {
+        return memory_.part<T>(offsetof(UbPlan, query_rows) + offset);
+    }
 
-    SALS_DEVICE void load(const Pass& pass, int32_t begin, int32_t rows, bool with_channels) {
-        const auto query = part<Query>(offsetof(QueryPlan, rows));
-        WaitFlag<HardEvent::V_MTE2>(UB_QUERY_EMPTY);
-        for_each_segment(tiling_, pass.row, pass.query_begin + begin, rows, [&](const RowSegment& segment) {
-            DataCopy(query[segment.at * HEAD_DIM], gm_query_[static_cast<uint64_t>(segment.head * HEAD_DIM)],
-                     static_cast<uint32_t>(segment.count * HEAD_DIM));
-        });
-        if (with_channels && tiling_.static_scales) {
-            DataCopy(part<float>(offsetof(QueryPlan, channels)),
+    SALS_DEVICE void load(const Pass& pass, const RowShare& share) {
+        const auto query = rows_part<Query>(offsetof(QueryRowsPlan, rows));
+        WaitFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY);
+        for_each_segment(tiling_, pass.row, pass.query_begin + share.begin, share.count,
+                         [&](const RowSegment& segment) {
+                             DataCopy(query[segment.at * HEAD_DIM],
+                                      gm_query_[static_cast<uint64_t>(segment.head * HEAD_DIM)],
+                                      static_cast<uint32_t>(segment.count * HEAD_DIM));
+                         });
+        if (tiling_.static_scales) {
+            DataCopy(rows_part<float>(offsetof(QueryRowsPlan, channels)),
                      gm_key_scale_[static_cast<uint64_t>(pass.row.head) * HEAD_DIM],
                      static_cast<uint32_t>(HEAD_DIM));
         }
-        SetFlag<HardEvent::MTE2_V>(UB_QUERY_FULL);
+        SetFlag<HardEvent::MTE2_V>(UB_PRODUCTS_FULL);
+        WaitFlag<HardEvent::MTE2_V>(UB_PRODUCTS_FULL);
     }
 
     // Rows [at, at + rows) of the share.
     SALS_DEVICE void quantize(const Pass& pass, int32_t at, int32_t rows) {
         const Shape shape = {rows, HEAD_DIM};
-        const Floats values = part<float>(offsetof(QueryPlan, values));
-        const Floats scratch = part<float>(offsetof(QueryPlan, scratch));
-        WaitFlag<HardEvent::MTE2_V>(UB_QUERY_FULL);
-        Cast(values, part<Query>(offsetof(QueryPlan, rows)), AscendC::RoundMode::CAST_NONE,
-             static_cast<uint32_t>(shape.size()));
+        const Floats values = rows_part<float>(offsetof(QueryRowsPlan, values));
+        const Floats scratch = rows_part<float>(offsetof(QueryRowsPlan, scratch));
+        Cast(values, rows_part<Query>(offsetof(QueryRowsPlan, rows))[at * HEAD_DIM],
+             AscendC::RoundMode::CAST_NONE, static_cast<uint32_t>(shape.size()));
         if (tiling_.static_scales)
-            multiply_columns(values, part<float>(offsetof(QueryPlan, channels)), shape);
-        SetFlag<HardEvent::V_MTE2>(UB_QUERY_EMPTY);
+            multiply_columns(values, rows_part<float>(offsetof(QueryRowsPlan, channels)), shape);
 
         AscendC::PipeBarrier<PIPE_V>();
         Abs(scratch, values, shape.size());
-        fold_rows<Fold::MAX>(memory_.per_row(0), scratch, memory_.reduced(), shape);
+        fold_rows<Fold::MAX>(memory_.per_row(0), scratch, memory_.fold_scratch(), shape);
         find_factors(pass, at, rows);
         multiply_rows(values, memory_.lanes(0), shape);
         round_to_whole(values, shape.size());
         WaitFlag<HardEvent::MTE3_V>(UB_TERMS_EMPTY);
         split_terms(part<int8_t>(offsetof(QueryPlan, first)), part<int8_t>(offsetof(QueryPlan, second)),
-                    values, scratch, shape.size());
+                    values, shape.size());
         SetFlag<HardEvent::V_MTE3>(UB_TERMS_FULL);
     }
 
-    // From amax in per_row(0): lanes(0) = 127 * 254 / amax with the sign of the scale, and the factors.
+    // From amax in per_row(0): lanes(0) = 127 * 256 / amax with the sign of the scale, and the factors.
     SALS_DEVICE void find_factors(const Pass& pass, int32_t at, int32_t rows) {
         const Floats amax = memory_.per_row(0);
         const Floats inverse = memory_.per_row(1);

@@ -27,11 +27,15 @@ public:
     SALS_DEVICE void open() { SetFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY); }
     SALS_DEVICE void close() { WaitFlag<HardEvent::V_MTE2>(UB_PRODUCTS_EMPTY); }
 
-    SALS_DEVICE void run(const Task& task) {
+    SALS_DEVICE void fetch(const Task& task) {
         const RowShare share = memory_.share(task.pass);
         CrossCoreWaitFlag(C2V_PRODUCTS_FULL);
+        if (share.count > 0) load(task, share);
+    }
+
+    SALS_DEVICE void run(const Task& task) {
+        const RowShare share = memory_.share(task.pass);
         if (share.count == 0) return;
-        load(task, share);
         rows_.merge_stats(memory_.task_stats(task.number), share.count, task.begins_pass);
         if (!task.begins_pass) spread_task_factors(task, share.count);
         add_products(task, share.count);
@@ -87,8 +91,8 @@ private:
 
     SALS_DEVICE void add_products(const Task& task, int32_t rows) {
         WaitFlag<HardEvent::MTE2_V>(UB_PRODUCTS_FULL);
-        const Floats x = join_terms(products(offsetof(ProductsPlan, first)),
-                                    products(offsetof(ProductsPlan, second)), rows * HEAD_DIM);
+        const Floats x = floats_of(products(offsetof(ProductsPlan, first)), rows * HEAD_DIM);
+        join_terms(x, floats_of(products(offsetof(ProductsPlan, second)), rows * HEAD_DIM), rows * HEAD_DIM);
         if (task.begins_pass && !tiling_.static_scales) {
             spread_rows(memory_.lanes(1), memory_.value_factors(task.number), rows);
             multiply_rows(x, memory_.lanes(1), {rows, HEAD_DIM});

@@ -69,6 +69,16 @@ SALS_DEVICE void scale_and_shift_rows(const Floats& x, const Floats& factor, con
     });
 }
 
+// x[r][c] = x[r][c] * lanes[r] + summand[r][c]
+SALS_DEVICE void multiply_rows_and_add(const Floats& x, const Floats& lanes, const Floats& summand,
+                                       const Shape& shape) {
+    AscendC::PipeBarrier<PIPE_V>();
+    for_each_sweep(shape, [&](const Sweep& s) {
+        FusedMulAdd(x[s.offset], lanes[s.row * F32_DATABLOCK], summand[s.offset], F32_LANES, s.repeats,
+                    AscendC::BinaryRepeatParams(1, 0, 1, s.stride, s.row_stride, s.stride));
+    });
+}
+
 // x[r][c] *= factor[c]
 SALS_DEVICE void multiply_columns(const Floats& x, const Floats& factor, const Shape& shape) {
     AscendC::PipeBarrier<PIPE_V>();
@@ -86,23 +96,38 @@ SALS_DEVICE void spread_rows(const Floats& lanes, const Floats& x, int32_t rows)
 
 enum class Fold { MAX, SUM };
 
-// result[r] = fold of x[r][...]; up to 512 columns. Sums are taken in a fixed order.
-template <Fold FOLD>
-SALS_DEVICE void fold_rows(const Floats& result, const Floats& x, const Floats& scratch, const Shape& shape) {
-    const int32_t repeats = shape.size() / F32_LANES;
-    const int32_t left = shape.columns / F32_DATABLOCK;
-    const int32_t stride = shape.columns / F32_LANES;
+// dst = the fold of each datablock of src that the mask, a number of lanes or their bits, selects.
+template <Fold FOLD, class Mask>
+SALS_DEVICE void fold_datablocks(const Floats& dst, const Floats& src, int32_t repeats, const Mask& mask,
+                                 int32_t stride) {
     AscendC::PipeBarrier<PIPE_V>();
     if constexpr (FOLD == Fold::MAX) {
-        AscendC::BlockReduceMax(scratch, x, repeats, F32_LANES, 1, 1, F32_DATABLOCK);
-        AscendC::PipeBarrier<PIPE_V>();
-        AscendC::WholeReduceMax(result, scratch, left, shape.rows, 1, 1, stride,
-                                AscendC::ReduceOrder::ORDER_ONLY_VALUE);
+        AscendC::BlockReduceMax(dst, src, repeats, mask, 1, 1, stride);
     } else {
-        AscendC::BlockReduceSum(scratch, x, repeats, F32_LANES, 1, 1, F32_DATABLOCK);
-        AscendC::PipeBarrier<PIPE_V>();
-        AscendC::WholeReduceSum(result, scratch, left, shape.rows, 1, 1, stride);
+        AscendC::BlockReduceSum(dst, src, repeats, mask, 1, 1, stride);
     }
+}
+
+struct FoldScratch {
+    Floats datablocks;  // a number per datablock
+    Floats repeats;     // a datablock per row
+};
+
+// result[r] = fold of x[r][...], up to the next whole datablock of rows; up to 512 columns, in a fixed order:
+// to a number per datablock, then to one per repeat, then to one per row.
+template <Fold FOLD>
+SALS_DEVICE void fold_rows(const Floats& result, const Floats& x, const FoldScratch& scratch,
+                           const Shape& shape) {
+    const int32_t in_row = shape.columns / F32_LANES;
+    uint64_t lanes[2] = {0, 0};
+    for (int32_t block = 0; block < F32_DATABLOCK; ++block) {
+        lanes[0] |= ((uint64_t{1} << in_row) - 1) << (block * F32_DATABLOCK);
+    }
+    const int32_t left = shape.columns / F32_DATABLOCK;
+    fold_datablocks<FOLD>(scratch.datablocks, x, shape.rows * in_row, F32_LANES, F32_DATABLOCK);
+    fold_datablocks<FOLD>(scratch.repeats, scratch.datablocks, shape.rows, left, in_row);
+    fold_datablocks<FOLD>(result, scratch.repeats, (shape.rows + F32_DATABLOCK - 1) / F32_DATABLOCK, lanes,
+                          F32_DATABLOCK);
 }
 
 }  // namespace sals::sfaa

@@ -59,7 +59,7 @@ private:
             while (slot_ < end_) {
                 task.slots = next_slots();
                 slot_ = task.slots.end;
-                list_.preload(pass_.row, next_slots());
+                list_.preload(pass_.row.list, next_slots());
                 measure(task);
                 if (task.columns > 0) return number(task);
             }
@@ -110,19 +110,21 @@ private:
         pass_end_ += pass_.query_rows;
         slot_ = piece_.begin;
         end_ = piece_.end;
-        list_.preload(pass_.row, next_slots());
+        list_.preload(pass_.row.list, next_slots());
         is_fresh_ = true;
         return true;
     }
 
     SALS_DEVICE void begin_piece(const Piece& piece) {
-        pass_.row = rows_.at(piece.row);
-        pass_.visible = rows_.visible(pass_.row);
-        pass_.is_cut = piece.slot != NO_SLOT;
-        pass_.begins_inside = piece.tile_begin > 0;
-        const int64_t all = pass_.visible > 0 ? list_.slots() : 0;
+        const int64_t all = list_.slots();
         piece_.begin = static_cast<int32_t>(smaller(piece.tile_begin * SFAA_TILE_TOKENS, all));
         piece_.end = static_cast<int32_t>(smaller(piece.tile_end * SFAA_TILE_TOKENS, all));
+        list_.preload(rows_.list_of(piece.row), piece_);  // while lengths are read
+        pass_.row = rows_.at(piece.row);
+        pass_.visible = rows_.visible(pass_.row);
+        if (pass_.visible == 0) piece_.end = piece_.begin;
+        pass_.is_cut = piece.slot != NO_SLOT;
+        pass_.begins_inside = piece.tile_begin > 0;
     }
 
     const SfaaTiling& tiling_;

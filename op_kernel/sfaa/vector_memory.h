@@ -37,7 +37,9 @@ public:
     SALS_DEVICE Floats lanes(int32_t i) const {
         return part<float>(offsetof(UbPlan, lanes) + i * sizeof(PerRowLanes));
     }
-    SALS_DEVICE Floats reduced() const { return part<float>(offsetof(UbPlan, reduced)); }
+    SALS_DEVICE FoldScratch fold_scratch() const {
+        return {part<float>(offsetof(UbPlan, reduced)), part<float>(offsetof(UbPlan, reduced_rows))};
+    }
 
     // Of a pass: logit = factor * product.
     SALS_DEVICE Floats factors(int32_t pass) const {

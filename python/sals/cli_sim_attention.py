@@ -38,6 +38,8 @@ def sfaa(
     block_size: Annotated[int, typer.Option(help="Tokens of a block.")] = 16,
     cores: Cores = 24,
     plan: Annotated[bool, typer.Option(help="Let the planner divide the work.")] = True,
+    preload: Annotated[bool, typer.Option(help="Let tasks overlap; else they go one by one.")] = True,
+    touched: Annotated[int, typer.Option(help="Percent of a task that vector cores read ahead.")] = 0,
     seed: Annotated[int, typer.Option(help="First schedule; 0 is the order of modelled time.")] = 0,
     schedules: Annotated[int, typer.Option(help="How many schedules to run.")] = 1,
     data_seed: DataSeed = 0,
@@ -59,7 +61,7 @@ def sfaa(
         selection = Selection(keep=keep, max_blocks=max_blocks, block_size=block_size)
         trial = SfaaTrial(
             batch, seq_len, heads, group, head_dim, page_size, s_q, layout, token_scales, selection, cores,
-            "auto" if plan else None, data_seed, library or KERNEL,
+            "auto" if plan else None, data_seed, library or KERNEL, preload, touched,
         )  # fmt: skip
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
@@ -81,8 +83,9 @@ def step(
     cores: Cores = 24,
     data_seed: DataSeed = 0,
     races: Annotated[bool, typer.Option(help="Look for races, which doubles the time.")] = False,
+    check: Annotated[bool, typer.Option(help="Compare a few requests with the references.")] = True,
 ) -> None:
-    """Run a decode step of one layer, and the attention over all blocks, and compare their times."""
+    """Run a decode step of one layer, and attention over all blocks; check them and compare their times."""
     from sals.simulator.step import StepTrial, run_step, step_text
 
     try:
@@ -90,8 +93,10 @@ def step(
             batch, seq_len, heads, group, head_dim, rank, page_size, s_q, layout, cores, data_seed
         )
         typer.echo(trial)
-        found = run_step(trial, keep, race_detection=races)
+        found = run_step(trial, keep, check=check, race_detection=races)
     except (ValueError, RuntimeError) as error:
         raise typer.BadParameter(str(error)) from error
     typer.echo("\n" + step_text(found))
-    finish(found.findings, failed=False)
+    if check:
+        typer.echo("\n" + ("\n".join(found.wrong) or "results equal the references"))
+    finish(found.findings, failed=bool(found.wrong))

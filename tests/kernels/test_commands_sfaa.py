@@ -16,6 +16,7 @@ from sals.cli import app
 from sals.selection import Selection
 from sals.simulator import run_sfaa
 from sals.simulator.listed import distinct_tokens, listed_tokens, make_sfaa_plan
+from sals.simulator.qsi_trial import QsiTrial
 from sals.simulator.sfaa_trial import SfaaTrial
 from sals.simulator.step import StepTrial, run_step
 from sfaa_kernel import CASES, inputs_of, lists_of, plan_of
@@ -47,6 +48,7 @@ def test_defaults_draw_and_end_with_the_findings(tmp_path):
         ["--layout", "BSND", "--head-dim", "64", "--keep", "1"],
         ["--layout", "PA_KV", "--s-q", "4", "--group", "10", "--no-plan"],
         ["--layout", "PA_NZ", "--token-scales", "--block-size", "32", "--seed", "4"],
+        ["--no-preload", "--touched", "30"],
     ],
 )
 def test_other_calls(words, tmp_path, monkeypatch):
@@ -64,6 +66,7 @@ def test_other_calls(words, tmp_path, monkeypatch):
         ("sfaa", ["--keep", "7/6"], "keep must be in [0, 1]"),
         ("sfaa", ["--batch", "0"], "batch must be positive"),
         ("sfaa", ["--cores", "0"], "cores must be in"),
+        ("sfaa", ["--touched", "101"], "touched_percent must be in [0, 100]"),
         ("step", ["--keep", "7/6"], "keep must be in [0, 1]"),
         ("step", ["--rank", "32"], "rank"),
         ("step", ["--group", "0"], "group must be positive"),
@@ -134,7 +137,30 @@ def test_step_shows_stages_and_ends_with_the_findings():
     assert result.exit_code == 0, result.output
     for words in ("project_query", "qsi", "sfaa", "keep 1/6", "dense", "not a measurement of an NPU"):
         assert words in result.output
+    assert "results equal the references" in result.output
     assert result.output.splitlines()[-1] == "0 findings"
+
+
+@pytest.mark.parametrize("layout", ["BSND", "PA_KV"])
+def test_step_tells_wrong_results(layout, monkeypatch):
+    """A list of other blocks, values of another scale: the first request is among those that are checked."""
+    trial = StepTrial(batch=5, seq_len=2000, heads=1, layout=layout, cores=2)
+    assert not run_step(trial, ["1/4"], check=True).wrong
+    attend, select = SfaaTrial.run, QsiTrial.run
+
+    def attend_wrongly(self, arguments, **options):
+        (out, lse), result = attend(self, arguments, **options)
+        return (np.roll(out, 1, axis=-1), lse), result
+
+    def select_wrongly(self, arguments, **options):
+        (ids, lens), result = select(self, arguments, **options)
+        return (np.maximum(ids - 1, -1), lens), result
+
+    monkeypatch.setattr(SfaaTrial, "run", attend_wrongly)
+    assert len(run_step(trial, ["1/4"], check=True).wrong) == 2
+    monkeypatch.setattr(QsiTrial, "run", select_wrongly)
+    wrong = run_step(trial, ["1/4"], check=True).wrong
+    assert [text.split(",")[0] for text in wrong] == ["qsi", "sfaa", "dense"]
 
 
 def test_speedup_is_dense_time_over_the_sum():

@@ -177,6 +177,45 @@ def test_joined_gathers_change_nothing(changes, layout):
     assert pairs == alone if layout == "PA_KV" else pairs < alone
 
 
+# How the cores share and order their work.
+POLICIES = (
+    {"touched_percent": 25},
+    {"touched_percent": 100},
+    {"preloads": False},
+    {"preloads": False, "touched_percent": 60},
+)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("static_scales", [True, False], ids=["static", "per-token"])
+def test_shares_of_the_gather_and_overlap_change_nothing(static_scales, layout):
+    """Vector cores that read ahead of the cube core, and tasks one by one."""
+    case = Case(
+        "policies", seq_lens=(3000, 0, 77, 1203), layout=layout, page_size=128, head_dim=128, s_q=2,
+        static_scales=static_scales,
+    )  # fmt: skip
+    results = [check(case, cores=3)]
+    for seed, policy in enumerate(POLICIES):
+        results.append(check(case, cores=3, seed=seed, **policy))
+    assert_same(results)
+    planned = [check(case, cores=5, planned=True, **policy) for policy in ({}, *POLICIES)]
+    assert_same(planned)
+
+
+def test_tasks_one_by_one_take_longer():
+    """What the overlap is for."""
+    case = Case("overlap", seq_lens=(6000,), head_dim=128, page_size=128, layout="PA_NZ")
+    cycles = [run(inputs_of(case), lists_of(case), cores=2, preloads=p)[2].cycles for p in (True, False)]
+    assert 1.5 * cycles[0] < cycles[1]
+
+
+@pytest.mark.parametrize("share", [-1, 101])
+def test_shares_that_are_none_are_refused(share):
+    case = Case("refused")
+    with pytest.raises(ValueError, match=r"touched_percent must be in \[0, 100\]"):
+        run(inputs_of(case), lists_of(case), touched_percent=share)
+
+
 def gathers(case: Case, **joins: bool) -> int:
     """DMAs of the cube cores: those of the gather, and others whose number depends on the list alone."""
     counters = run(inputs_of(case), lists_of(case), cores=24, **joins)[2].counters
@@ -238,6 +277,13 @@ def test_a_plan_that_does_not_fit_is_refused():
     out, lse, result = run(inputs, block_ids, cores=3, plan=plan)
     assert result.findings and all("plan" in finding.text for finding in result.findings), str(result)
     assert not out.any() and np.isneginf(lse).all()
+
+
+def test_lists_of_more_slots_than_the_kernel_counts_are_refused():
+    case = Case("refused", seq_lens=(16,), block_size=128, page_size=128, n_kv=1)
+    block_ids = np.zeros((1, 1, 1, 2**24), np.int32)
+    with pytest.raises(ValueError, match=r"width \* block_size < 2\^31 on an NPU, got 16777216 \* 128"):
+        run(inputs_of(case), block_ids)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,10 @@ template <class T>
 T option(const pybind11::dict& options, const char* name) {
     return options[name].cast<T>();
 }
+template <class T>
+T option_or(const pybind11::dict& options, const char* name, T otherwise) {
+    return options.contains(name) ? option<T>(options, name) : otherwise;
+}
 
 // A call for the readers of sals/read_calls.h.
 class NumpyCall {

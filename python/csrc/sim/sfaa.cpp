@@ -29,8 +29,10 @@ py::dict prepare_sfaa(const py::dict& arrays, const py::dict& options, int64_t n
     launch.causal = option<bool>(options, "causal");
     launch.return_lse = option<bool>(options, "return_lse");
     launch.num_cores = num_cores;
-    if (options.contains("joins_runs")) launch.gather.joins_runs = option<bool>(options, "joins_runs");
-    if (options.contains("joins_pairs")) launch.gather.joins_pairs = option<bool>(options, "joins_pairs");
+    launch.gather.joins_runs = option_or(options, "joins_runs", launch.gather.joins_runs);
+    launch.gather.joins_pairs = option_or(options, "joins_pairs", launch.gather.joins_pairs);
+    launch.gather.touched_percent = option_or(options, "touched_percent", launch.gather.touched_percent);
+    launch.preloads = option_or(options, "preloads", launch.preloads);
     const SfaaTiling tiling = make_sfaa_tiling(problem, launch);
     py::dict call;
     call["tiling"] = words_of(tiling);

@@ -46,6 +46,8 @@ def run_sfaa(
     return_lse: bool = False,
     joins_runs: bool = True,
     joins_pairs: bool = True,
+    touched_percent: int = 0,
+    preloads: bool = True,
     cores: int = 24,
     seed: int = 0,
     trace: bool | str | Path = False,
@@ -66,6 +68,12 @@ def run_sfaa(
     joins_runs, joins_pairs : bool
         Whether the kernel fetches consecutive tokens of a page, and pairs of such stretches, together. No
         result depends on it.
+    touched_percent : int
+        The share of every task, 0 to 100, that the vector cores read ahead of the cube core, so that it is in
+        the L2. No result depends on it.
+    preloads : bool
+        Whether a task is fetched while earlier ones are in work; else the cores go through tasks one by one,
+        which is there to compare with. No result depends on it.
     cores, seed, trace
         As for :func:`sals.simulator.launch`.
     library : path
@@ -89,6 +97,8 @@ def run_sfaa(
     """
     if isinstance(plan, str) and plan != "auto":
         raise ValueError(f"sals::sfaa: plan must be 'auto', None or an array, got {plan!r}")
+    if not 0 <= touched_percent <= 100:
+        raise ValueError(f"sals::sfaa: touched_percent must be in [0, 100], got {touched_percent}")
     given = (
         query, key_cache, value_cache, key_scale, value_scale, block_ids, selected_lens, seq_lens,
         query_lens, query_start_loc, block_table, None if isinstance(plan, str) else plan,
@@ -98,8 +108,12 @@ def run_sfaa(
         for name, value in zip(TENSORS, given, strict=True)
     }
     words = {"scale": scale, "block_size": block_size, "layout": layout, "query_layout": query_layout}
-    flags = {"causal": causal, "return_lse": return_lse, "joins_runs": joins_runs, "joins_pairs": joins_pairs}
-    call = _sim.prepare_sfaa(inputs, {**words, **flags}, cores)
+    flags = {"causal": causal, "return_lse": return_lse}
+    policy = {
+        "joins_runs": joins_runs, "joins_pairs": joins_pairs, "touched_percent": touched_percent,
+        "preloads": preloads,
+    }  # fmt: skip
+    call = _sim.prepare_sfaa(inputs, {**words, **flags, **policy}, cores)
     if isinstance(plan, str):
         inputs["plan"] = make_sfaa_plan(
             inputs, block_size, layouts.heads_of(inputs["key_cache"], layout), cores

@@ -43,6 +43,8 @@ class SfaaTrial:
     plan: str | None = "auto"
     data_seed: int = 0
     library: Path = KERNEL
+    preloads: bool = True
+    touched_percent: int = 0
 
     def __post_init__(self) -> None:
         """Reject sizes of which there is no random data."""
@@ -54,7 +56,7 @@ class SfaaTrial:
         return (
             f"sfaa: {self.batch} x {self.seq_len:,} tokens, {self.heads} KV heads, "
             f"{self.group * self.s_q} query rows each, head_dim {self.head_dim}, {self.layout}, "
-            f"keep {self.selection.keep}, {self.cores} cores"
+            f"keep {self.selection.keep}, {self.cores} cores" + ("" if self.preloads else ", task by task")
         )
 
     def arguments(self) -> dict[str, Any]:
@@ -92,7 +94,7 @@ class SfaaTrial:
         """Run the kernel; options as for `sals.simulator.launch`."""
         out, lse, result = run_sfaa(
             **arguments, **self.keywords(), plan=self.plan, cores=self.cores, library=self.library,
-            return_lse=True, **options,
+            return_lse=True, preloads=self.preloads, touched_percent=self.touched_percent, **options,
         )  # fmt: skip
         assert lse is not None
         return (out, lse), result
