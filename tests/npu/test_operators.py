@@ -157,6 +157,20 @@ def test_rules_of_the_device() -> None:
         calls.run("qsi", mixed)
 
 
+@pytest.mark.parametrize("op", ("qsi", "sfaa"))
+def test_lengths_that_the_cpu_refuses_are_clamped(op: str) -> None:
+    """No host looks at lengths. The kernel takes what max_seq_len (qsi) and the table allow."""
+    call = on_npu(calls.BUILDERS[op]())
+    pages, page_size = call["block_table"].shape[1], call["key_cache"].shape[2]
+    most = min(call.get("max_seq_len", pages * page_size), pages * page_size)
+    results = [
+        calls.run(op, {**call, "seq_lens": torch.tensor(lens, dtype=torch.int32).npu()})
+        for lens in ([most, 0], [2**31 - 1, -7])
+    ]
+    for value, expected in zip(*results, strict=True):
+        assert torch.equal(value.cpu(), expected.cpu())
+
+
 def test_same_bits_in_every_run() -> None:
     call = on_npu(calls.sfaa())
     first = calls.run("sfaa", call)
