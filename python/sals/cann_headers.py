@@ -12,7 +12,9 @@ that CANN makes of them. asc-devkit has no headers for these two.
 
 from __future__ import annotations
 
+import re
 import subprocess
+import sysconfig
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -70,7 +72,7 @@ BASIC_OPERATOR = """#pragma once
 
 @dataclass(frozen=True)
 class Part:
-    """How to compile one part of the sources: kernels, host or AI CPU tasks."""
+    """How to compile one part of the sources: kernels, host, AI CPU tasks or the binding."""
 
     name: str
     sources: tuple[str, ...]  # globs below the project's root
@@ -104,7 +106,7 @@ def kernel_part(include: tuple[Path, ...], defines: tuple[str, ...], stand_ins: 
 
 
 def host_parts(arch: Path, root: Path) -> tuple[Part, ...]:
-    """Return registration, tiling, aclnn functions. Headers that AI CPU tasks need are in a template in 8.1."""
+    """Return registration, tiling, aclnn functions. In 8.1 a template has headers that AI CPU tasks need."""
     include, experiment = arch / "include", arch / "include" / "experiment"
     high = arch / "ascendc" / "include" / "highlevel_api"
     templates = sorted(root.glob(METADEF))
@@ -164,29 +166,46 @@ def open_headers(root: Path, cpu_lib: Path | None) -> Headers | None:
     return Headers(f"asc-devkit {root.name}", (kernel_part(include, ("__NPU_ARCH__=2201",), stand_ins),))
 
 
+def binding_headers(root: Path) -> Headers | None:
+    """Return headers of torch and torch_npu; None if `root` is no site-packages folder with both."""
+    torch, torch_npu = root / "torch", root / "torch_npu" / "include"
+    if not (torch / "version.py").is_file() or not torch_npu.is_dir():
+        return None
+    found = re.search(r"__version__ = ['\"](\d+)\.(\d+)", (torch / "version.py").read_text())
+    assert found is not None
+    include = (
+        *(torch / "include", torch / "include/torch/csrc/api/include"),
+        *(torch_npu, *(torch_npu / "third_party" / name for name in ("acl/inc", "hccl/inc", "op-plugin"))),
+        Path(sysconfig.get_path("include")),
+    )
+    version = f"CURRENT_VERSION=V{found[1]}R{found[2]}"  # as python/csrc/npu/CMakeLists.txt has it
+    binding = Part("binding", ("python/csrc/npu/*.cpp",), include, ("include", "python/csrc"), (version,))
+    return Headers(f"torch_npu for torch {found[1]}.{found[2]}", (binding,))
+
+
 def find_headers(root: Path, toolkits: Sequence[Path] = ()) -> Headers:
     """Recognise a tree of headers by what it holds.
 
     Parameters
     ----------
     root : path
-        An installed toolkit or an asc-devkit checkout.
+        An installed toolkit, an asc-devkit checkout, or the site-packages of an environment with torch_npu.
     toolkits : sequence of path
         Where asc-devkit finds the CPU-debug library that it lacks: the first of them that has it.
 
     Raises
     ------
     MissingTreeError
-        If `root` is neither.
+        If `root` is none of them.
     MissingLibraryError
         If `root` is asc-devkit, and no toolkit has the library.
     """
     cpu_lib = next((path for path in toolkits if (path / CPU_LIB).is_dir()), None)
-    headers = toolkit_headers(root) or open_headers(root, cpu_lib)
+    headers = toolkit_headers(root) or open_headers(root, cpu_lib) or binding_headers(root)
     if headers is None:
         raise MissingTreeError(
             f"no toolkit at {root}: neither <arch>-linux/ascendc/include/basic_api and {CPU_LIB}, "
-            "nor include/basic_api of asc-devkit"
+            "nor include/basic_api of asc-devkit, nor torch and torch_npu"
         )
     return headers
 

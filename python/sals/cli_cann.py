@@ -22,7 +22,8 @@ def check_cann(
     path: Annotated[
         list[Path],
         typer.Argument(
-            help="Toolkit (8.1) or asc-devkit checkout (9.x), which takes a toolkit's CPU library."
+            help="Toolkit (8.1); asc-devkit checkout (9.x), which takes a toolkit's CPU library; or the "
+            "site-packages of an environment with torch_npu, for the binding."
         ),
     ],
     compiler: Annotated[

@@ -58,6 +58,17 @@ def test_asc_devkit_borrows_the_library_of_a_toolkit(tmp_path):
         find_headers(tree, [tree])
 
 
+def test_an_environment_with_torch_npu_is_recognised(tmp_path):
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/version.py").write_text("__version__ = '2.13.0+cpu'\n")
+    (tmp_path / "torch_npu/include").mkdir(parents=True)
+    binding = part(find_headers(tmp_path), "binding")
+    assert binding.defines == ("CURRENT_VERSION=V2R13",)
+    assert tmp_path / "torch_npu/include/third_party/acl/inc" in binding.include
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "python/csrc/npu").glob("*.cpp")}
+    assert {path.relative_to(ROOT).as_posix() for path in source_files(binding, ROOT)} == sources != set()
+
+
 def check_cann(*arguments: object):
     return CliRunner().invoke(app, ["check-cann", *map(str, arguments)])
 
