@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from sals import _contract
 
 Keep = int | float | str | Fraction
@@ -99,3 +102,27 @@ class Selection:
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of ``torch.ops.sals.qsi``."""
         return {**self.plan_arguments(), "order": self.order}
+
+
+def all_blocks(seq_lens: Tensor, max_seq_len: int, block_size: int) -> tuple[Tensor, Tensor]:
+    """List every block of each request, one list for all its query tokens and heads.
+
+    Parameters
+    ----------
+    seq_lens : Tensor[int32], shape (batch,)
+        Tokens of the requests.
+    max_seq_len : int
+        Upper bound of `seq_lens`.
+    block_size : int
+        Tokens per block.
+
+    Returns
+    -------
+    block_ids : Tensor[int32], shape (batch, 1, 1, ceil(max_seq_len / block_size))
+        Ascending, padded with -1.
+    selected_lens : Tensor[int32], shape (batch, 1, 1)
+    """
+    num_blocks = -(-seq_lens // block_size)
+    ids = torch.arange(-(-max_seq_len // block_size), dtype=torch.int32, device=seq_lens.device)
+    ids = torch.where(ids < num_blocks[:, None], ids, _contract.INVALID_BLOCK).to(torch.int32)
+    return ids[:, None, None], seq_lens[:, None, None].contiguous()

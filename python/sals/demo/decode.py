@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from transformers import Cache, PreTrainedModel, StaticCache
 
-from sals.integrations.transformers import Attachment, SalsCache
+from sals.integrations.transformers import IndexAttachment, SalsCache
 
 Progress = Callable[[], None]
 
@@ -114,7 +114,7 @@ def decode_dense(model: PreTrainedModel, passage: Passage, progress: Progress) -
     return Decoded("dense", logits, {"rest": step}, step, continuation, stored, read)
 
 
-def prefill_sparse(handle: Attachment, passage: Passage, progress: Progress) -> SalsCache:
+def prefill_sparse(handle: IndexAttachment, passage: Passage, progress: Progress) -> SalsCache:
     """Read the context once; every budget decodes from a copy of this state."""
     cache = handle.new_cache(max_batch=1, max_len=passage.max_len)
     Decoder(handle.model, cache, progress).forward(passage.context, keep=1)
@@ -122,7 +122,7 @@ def prefill_sparse(handle: Attachment, passage: Passage, progress: Progress) -> 
 
 
 def decode_sparse(
-    handle: Attachment, cache: SalsCache, name: str, passage: Passage, progress: Progress
+    handle: IndexAttachment, cache: SalsCache, name: str, passage: Passage, progress: Progress
 ) -> Decoded:
     """Decode with SALS from a prefilled cache, which is given back as it came."""
     decoder = Decoder(handle.model, cache, progress)

@@ -6,9 +6,24 @@
 ...     model.generate(**inputs, max_new_tokens=100)
 """
 
-from .attach import Attachment, attach, detach
+from .attach import attach, detach
+from .attachment import Attachment
 from .cache import SalsCache
+from .indexed import IndexAttachment
+from .kept import KeptCache
+from .kept_attachment import KeptAttachment
 from .recall import Recall
 from .timer import STAGES, StageTimer
 
-__all__ = ["STAGES", "Attachment", "Recall", "SalsCache", "StageTimer", "attach", "detach"]
+__all__ = [
+    "STAGES",
+    "Attachment",
+    "IndexAttachment",
+    "KeptAttachment",
+    "KeptCache",
+    "Recall",
+    "SalsCache",
+    "StageTimer",
+    "attach",
+    "detach",
+]

@@ -3,241 +3,104 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal, overload
 from weakref import WeakKeyDictionary
 
-from torch import Tensor, nn
-from transformers import (
-    AttentionInterface,
-    AttentionMaskInterface,
-    DynamicCache,
-    GenerationConfig,
-    PreTrainedModel,
-)
+from transformers import PreTrainedModel
 
 from sals._contract import MAX_SELECTED_BLOCKS
 from sals.calibration import Calibration
+from sals.methods import Method, make_method
+from sals.methods.interface import BlockSelector, Evictor, Selector
+from sals.methods.sketch import Sketch
 from sals.selection import Keep, Selection
 
-from .attention import AttachedLayer, attached_layers, sals_attention, sals_mask
-from .cache import DEFAULT_LAYOUT, DEFAULT_PAGE_SIZE, SalsCache, check_pages
-from .modules import attention_modules, check_supported, plain_source
-from .recall import Recall
+from .attachment import Attachment
+from .cache import DEFAULT_LAYOUT, DEFAULT_PAGE_SIZE, check_pages
+from .indexed import IndexAttachment
+from .kept_attachment import KeptAttachment
+from .modules import attention_modules, check_supported
 from .settings import DEFAULT_MAX_DECODE_TOKENS, DEFAULT_MIN_DENSE_TOKENS, DecodeSettings
-from .timer import NO_TIMER, StageTimer
-
-IMPLEMENTATION = "sals"
-
-# The second is the old name, which transformers accepts until 5.40.
-_CACHE_ARGUMENTS = ("cache", "past_key_values")
-
-
-class Attachment:
-    """A model that decodes with sparse attention until :meth:`remove`; also a context manager.
-
-    Made by :func:`attach`. One model is attached at most once, and serves one thread at a time.
-    """
-
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        calibration: Calibration,
-        settings: DecodeSettings,
-        page_size: int,
-        layout: str,
-    ) -> None:
-        self.model = model
-        self.calibration = calibration
-        self.settings = settings
-        self.timer: StageTimer = NO_TIMER
-        self._page_size = page_size
-        self._layout = layout
-        self._modules = attention_modules(model)
-        self._undo = contextlib.ExitStack()
-
-    def new_cache(self, max_batch: int, max_len: int) -> SalsCache:
-        """Make a cache for this model; see :class:`SalsCache`."""
-        return SalsCache(
-            self.model.config,
-            max_batch,
-            max_len,
-            self.calibration,
-            page_size=self._page_size,
-            layout=self._layout,
-            device=self.model.device,
-        )
-
-    def remove(self) -> None:
-        """Give the model back as it was; does nothing the second time."""
-        self._undo.close()
-
-    def __enter__(self) -> Attachment:
-        """Return the attachment."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Remove it."""
-        self.remove()
-
-    @contextlib.contextmanager
-    def timed(self) -> Iterator[StageTimer]:
-        """Record the stages of every forward pass with a SalsCache inside a ``with`` block."""
-        timer = StageTimer()
-        begins: list[tuple[float, float]] = []
-
-        def begin(*_: Any) -> None:
-            begins.append((time.perf_counter(), timer.staged()))
-
-        def end(*_: Any) -> None:
-            began, staged = begins.pop()
-            timer.finish_pass(time.perf_counter() - began, staged)
-
-        before, self.timer = self.timer, timer
-        hooks = (self.model.register_forward_pre_hook(begin), self.model.register_forward_hook(end))
-        try:
-            yield timer
-        finally:
-            self.timer = before
-            for hook in hooks:
-                hook.remove()
-
-    @contextlib.contextmanager
-    def measured(self) -> Iterator[Recall]:
-        """Record, inside a ``with`` block, how much of the attention the chosen blocks hold; slow."""
-        recall = Recall()
-        layers = [attached_layers[module] for module in self._modules]
-        for layer in layers:
-            layer.recall = recall
-        try:
-            yield recall
-        finally:
-            for layer in layers:
-                layer.recall = None
-
-    def install(self) -> None:
-        """Install the hooks, the attention implementation and generate()'s choice of a cache."""
-        AttentionInterface.register(IMPLEMENTATION, sals_attention)
-        AttentionMaskInterface.register(IMPLEMENTATION, sals_mask)
-        with contextlib.ExitStack() as undo:
-            for index, module in enumerate(self._modules):
-                self._hook_layer(index, module, undo)
-            self._hook_generate(undo)
-            undo.callback(self.model.set_attn_implementation, self.model.config._attn_implementation)
-            self.model.set_attn_implementation(IMPLEMENTATION)
-            _attachments[self.model] = self
-            undo.callback(_attachments.pop, self.model, None)
-            self._undo = undo.pop_all()
-
-    def _hook_layer(self, index: int, module: nn.Module, undo: contextlib.ExitStack) -> None:
-        projection = self.calibration.query_projection[index].to(self.model.device).contiguous()
-        layer = AttachedLayer(
-            layer_idx=index,
-            settings=self.settings,
-            query_projection=projection,
-            rotated=self.calibration.rotated,
-            always_dense=index in self.calibration.dense_layers,
-        )
-        attached_layers[module] = layer
-        undo.callback(attached_layers.pop, module, None)
-        undo.callback(module.register_forward_pre_hook(self._begin_layer, with_kwargs=True).remove)
-        undo.callback(module.register_forward_hook(_end_layer, always_call=True).remove)
-        if not self.calibration.rotated:
-            for side, keep in (("q", _keep_query), ("k", _keep_key)):
-                hook = plain_source(module, side).register_forward_hook(keep(layer))
-                undo.callback(hook.remove)
-
-    def _begin_layer(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Tell the layer's caches which columns this pass brings, before the layer writes them."""
-        cache = next((kwargs[name] for name in _CACHE_ARGUMENTS if kwargs.get(name) is not None), None)
-        if not isinstance(cache, SalsCache):
-            return
-        if cache.calibration is not self.calibration:
-            raise ValueError(
-                "sals.attention: the cache must come from this attachment, got one with another calibration. "
-                "Use handle.new_cache(max_batch, max_len)"
-            )
-        mask = kwargs.get("attention_mask")
-        if mask is not None and mask.ndim != 2:
-            raise ValueError(
-                f"sals.attention: attention_mask must have shape [batch, columns], got {list(mask.shape)}"
-            )
-        hidden = kwargs["hidden_states"] if "hidden_states" in kwargs else args[0]
-        batch, s_q = hidden.shape[:2]
-        layer = attached_layers[module]
-        layer.cached = cache.begin_layer(layer.layer_idx, batch, s_q, mask, self.timer)
-
-    def _hook_generate(self, undo: contextlib.ExitStack) -> None:
-        """Let generate() make a SalsCache where it would have made a DynamicCache."""
-        name = "_prepare_cache_for_generation"
-        prepare = getattr(self.model, name, None)
-        if prepare is None:
-            return
-
-        def prepare_cache(
-            config: GenerationConfig,
-            model_kwargs: dict[str, Any],
-            mode: Any,
-            batch_size: int,
-            max_cache_length: int,
-        ) -> None:
-            given = [model_kwargs.get(argument) for argument in _CACHE_ARGUMENTS]
-            prepare(config, model_kwargs, mode, batch_size, max_cache_length)
-            sequences = max(config.num_beams or 1, config.num_return_sequences or 1)
-            max_len = max_cache_length + 1 + _most_guesses(config)
-            for argument, before in zip(_CACHE_ARGUMENTS, given, strict=True):
-                if before is None and type(model_kwargs.get(argument)) is DynamicCache:
-                    model_kwargs[argument] = self.new_cache(batch_size * sequences, max_len)
-
-        setattr(self.model, name, prepare_cache)
-        undo.callback(delattr, self.model, name)
-
 
 _attachments: WeakKeyDictionary[PreTrainedModel, Attachment] = WeakKeyDictionary()
 
 
+@overload
 def attach(
     model: PreTrainedModel,
     calibration: Calibration,
     *,
-    keep: Keep = "1/4",
+    method: Literal["sals"] = "sals",
+    keep: Keep | None = None,
+    coverage: float | None = None,
+    budget: int | None = None,
+    **options: Any,
+) -> IndexAttachment: ...
+
+
+@overload
+def attach(
+    model: PreTrainedModel,
+    calibration: Calibration | None = None,
+    *,
+    method: str | Method,
+    budget: int | None = None,
+    coverage: float | None = None,
+    **options: Any,
+) -> Attachment: ...
+
+
+def attach(
+    model: PreTrainedModel,
+    calibration: Calibration | None = None,
+    *,
+    method: str | Method = "sals",
+    budget: int | None = None,
+    keep: Keep | None = None,
     coverage: float | None = None,
     sink_blocks: int | None = None,
     tail_blocks: int | None = None,
-    min_dense_tokens: int = DEFAULT_MIN_DENSE_TOKENS,
-    max_decode_tokens: int = DEFAULT_MAX_DECODE_TOKENS,
-    page_size: int = DEFAULT_PAGE_SIZE,
-    layout: str = DEFAULT_LAYOUT,
+    min_dense_tokens: int | None = None,
+    max_decode_tokens: int | None = None,
+    page_size: int | None = None,
+    layout: str | None = None,
+    **settings: Any,
 ) -> Attachment:
-    """Let a model decode with sparse attention over a quantised cache.
+    """Let a model decode over an int8 cache that is read, or kept, in part.
 
     A prefill (the first pass of a request) attends densely to its own keys and values in full precision.
-    Every later pass reads the int8 cache: it attends to the chosen blocks, per query token, or to all blocks
-    where the context is short, the pass is a long piece of a prompt, or the calibration leaves the layer
-    dense. ``model.generate()`` makes a :class:`SalsCache` itself unless it is given one.
+    Every later pass reads the int8 cache, as the method chooses. ``model.generate()`` makes the cache itself
+    unless it is given one.
 
     Parameters
     ----------
     model : PreTrainedModel
         A decoder with full causal attention, in eval mode.
-    calibration : Calibration
-        Calibration of this model.
-    keep : int, float, str or Fraction
-        Share of the candidate blocks to keep, exact: see `sals.selection.keep_fraction`.
+    calibration : Calibration, optional
+        Calibration of this model. SALS needs one; sketch takes one with a fitted projection.
+    method : str or Method
+        A name of `sals.methods.METHODS`, or a method with its settings.
+    budget : int, optional
+        Tokens that a query reads (selectors) or a KV head keeps (evictors).
+    keep : int, float, str or Fraction, optional
+        SALS without a budget: share of the candidate blocks to keep, exact, see
+        `sals.selection.keep_fraction`; a quarter by default.
     coverage : float, optional
-        Cover this share of the attention mass instead (top-p).
+        Cover this share of the attention mass instead (top-p); selectors and stca.
     sink_blocks, tail_blocks : int, optional
-        Blocks always kept; the calibration's by default.
-    min_dense_tokens : int
-        Contexts with fewer tokens are decoded densely. The longest request of a batch decides for the batch.
-    max_decode_tokens : int
-        A pass of more columns over a cache is a piece of a prompt and attended densely.
-    page_size : int
-        Tokens of a cache page.
-    layout : str
-        Layout of the caches.
+        SALS without a budget: blocks always kept; the calibration's by default.
+    min_dense_tokens : int, optional
+        SALS and sketch: contexts with fewer tokens are decoded densely, 2,048 by default. The longest request
+        of a batch decides for the batch.
+    max_decode_tokens : int, optional
+        SALS and sketch: a pass of more columns (64 by default) over a cache is a piece of a prompt and
+        attended densely.
+    page_size : int, optional
+        SALS and sketch: tokens of a cache page.
+    layout : str, optional
+        SALS and sketch: layout of the caches.
+    **settings
+        The method's other fields, by name.
 
     Returns
     -------
@@ -247,26 +110,39 @@ def attach(
     Raises
     ------
     ValueError
-        If the model is not supported, attached already, or not the calibrated one; if a setting is wrong.
+        If the model is not supported, attached already, or not the calibrated one; if a setting is wrong or
+        does not go with the method.
     """
     if model in _attachments:
         raise ValueError("sals.attach: model must not be attached already. Call detach(model) first")
-    calibration.validate_for(model.config)
     if model.training:
         raise ValueError("sals.attach: model must be in eval mode, got training mode. Call model.eval()")
-    selection = Selection(
-        keep=keep,
-        coverage=coverage or 0.0,
-        block_size=calibration.block_size,
-        sink_blocks=calibration.sink_blocks if sink_blocks is None else sink_blocks,
-        tail_blocks=calibration.tail_blocks if tail_blocks is None else tail_blocks,
-        max_blocks=MAX_SELECTED_BLOCKS,
-    )
-    settings = DecodeSettings(selection, min_dense_tokens, max_decode_tokens)
-    check_pages(page_size, layout, calibration)
-    attachment = Attachment(model, calibration, settings, page_size, layout)
-    check_supported(model, attention_modules(model))
+    shares = {"keep": keep, "sink_blocks": sink_blocks, "tail_blocks": tail_blocks}
+    runtime = {
+        "min_dense_tokens": min_dense_tokens,
+        "max_decode_tokens": max_decode_tokens,
+        "page_size": page_size,
+        "layout": layout,
+    }
+    of_method = settings | {"budget": budget, "coverage": coverage}
+    chosen = _method(method, _given(of_method), calibration)
+    if isinstance(chosen, BlockSelector | Evictor):
+        _refuse(chosen, "sals and sketch", {"calibration": calibration, **shares, **runtime})
+        check_supported(model, attention_modules(model))
+        attachment: Attachment = KeptAttachment(model, chosen)
+    else:
+        assert isinstance(chosen, Selector)
+        if isinstance(chosen, Sketch) or chosen.budget is not None or not isinstance(method, str):
+            _refuse(chosen, "sals without a budget", shares)
+            selection = chosen.selection()
+        else:
+            selection = None
+        index = _index(model, calibration, chosen)
+        selection = selection or _shared_selection(index, coverage, **shares)
+        attachment = _indexed(model, index, selection, **runtime)
     attachment.install()
+    _attachments[model] = attachment
+    attachment.on_remove(lambda: _attachments.pop(model, None))
     return attachment
 
 
@@ -283,30 +159,83 @@ def detach(model: PreTrainedModel) -> None:
     _attachments[model].remove()
 
 
-def _most_guesses(config: GenerationConfig) -> int:
-    """Columns that assisted generation may write beyond the longest result, before it crops them."""
-    guesses = (getattr(config, name, None) for name in ("prompt_lookup_num_tokens", "num_assistant_tokens"))
-    return max(count or 0 for count in guesses)
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _keep_query(layer: AttachedLayer) -> Callable[[nn.Module, Any, Tensor], None]:
-    def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
-        layer.plain_query = output
+def _method(method: str | Method, settings: dict[str, Any], calibration: Calibration | None) -> Method:
+    """Make the method, or take it as it is."""
+    if isinstance(method, str):
+        if method == "sals" and calibration is not None and "budget" in settings:
+            settings = {"block_size": calibration.block_size, **settings}
+        return make_method(method, **settings)
+    if not isinstance(method, Method):
+        raise ValueError(f"sals.attach: method must be a name or a Method, got {method!r}")
+    if settings:
+        raise ValueError(
+            f"sals.attach: settings must be fields of the method that is given, got {', '.join(settings)} beside it"
+        )
+    return method
 
-    return hook
+
+def _refuse(method: Method, owner: str, values: dict[str, Any]) -> None:
+    """Refuse arguments that only other methods understand."""
+    wrong = list(_given(values))
+    if wrong:
+        raise ValueError(f"sals.attach: {', '.join(wrong)} must go with {owner}, got them with {method.name}")
 
 
-def _keep_key(layer: AttachedLayer) -> Callable[[nn.Module, Any, Tensor], None]:
-    def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
-        if layer.cached is not None:
-            layer.cached.plain_key = output
+def _index(model: PreTrainedModel, calibration: Calibration | None, method: Selector) -> Calibration:
+    """Return the index of an index method, checked against the model."""
+    if calibration is None:
+        if not isinstance(method, Sketch):
+            raise ValueError("sals.attach: calibration must be given for sals, got none. Run sals.calibrate")
+        calibration = method.index(model.config)
+    calibration.validate_for(model.config)
+    return calibration
 
-    return hook
+
+def _shared_selection(
+    calibration: Calibration,
+    coverage: float | None,
+    keep: Keep | None,
+    sink_blocks: int | None,
+    tail_blocks: int | None,
+) -> Selection:
+    """Return the selection of SALS by a share of the candidate blocks."""
+    return Selection(
+        keep="1/4" if keep is None else keep,
+        coverage=coverage or 0.0,
+        block_size=calibration.block_size,
+        sink_blocks=calibration.sink_blocks if sink_blocks is None else sink_blocks,
+        tail_blocks=calibration.tail_blocks if tail_blocks is None else tail_blocks,
+        max_blocks=MAX_SELECTED_BLOCKS,
+    )
 
 
-def _end_layer(module: nn.Module, *_: Any) -> None:
-    """Let go of what belonged to this pass."""
-    layer = attached_layers[module]
-    if layer.cached is not None:
-        layer.cached.plain_key = layer.cached.step = None
-    layer.cached = layer.plain_query = None
+def _indexed(
+    model: PreTrainedModel,
+    calibration: Calibration,
+    selection: Selection,
+    min_dense_tokens: int | None,
+    max_decode_tokens: int | None,
+    page_size: int | None,
+    layout: str | None,
+) -> IndexAttachment:
+    """Make the attachment of an index method."""
+    if selection.block_size != calibration.block_size:
+        raise ValueError(
+            f"sals.attach: block_size must be the calibration's = {calibration.block_size}, "
+            f"got {selection.block_size}"
+        )
+    settings = DecodeSettings(
+        selection,
+        DEFAULT_MIN_DENSE_TOKENS if min_dense_tokens is None else min_dense_tokens,
+        DEFAULT_MAX_DECODE_TOKENS if max_decode_tokens is None else max_decode_tokens,
+    )
+    page_size = DEFAULT_PAGE_SIZE if page_size is None else page_size
+    layout = DEFAULT_LAYOUT if layout is None else layout
+    check_pages(page_size, layout, calibration)
+    attachment = IndexAttachment(model, calibration, settings, page_size, layout)
+    check_supported(model, attention_modules(model))
+    return attachment

@@ -15,7 +15,6 @@ from transformers.masking_utils import causal_mask_function
 from sals import layouts
 from sals.ops import project_query, select_blocks, sparse_attention
 
-from .cache import SalsLayer
 from .recall import Recall
 from .requests import Step
 from .settings import DecodeSettings
@@ -29,6 +28,30 @@ class AttachedLayer:
     ----------
     layer_idx : int
         Index of the layer.
+    cached : cache layer or None
+        The layer's caches in the running pass; None if it runs without a cache of ours.
+    plain_query : Tensor or None
+        Queries of the running pass before RoPE, ``[batch, s_q, ...]``; only where they are asked for.
+    """
+
+    layer_idx: int
+    cached: Any = None
+    plain_query: Tensor | None = None
+
+    def fill(self, query: Tensor, key: Tensor, value: Tensor, scale: float) -> None:
+        """Keep what a prompt leaves, where the cache has not been written yet."""
+
+    def attend(self, step: Step, query: Tensor, scale: float) -> Tensor:
+        """Attend to the cache, which holds the new tokens: [batch, s_q, n_q, head_dim]."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass
+class IndexedLayer(AttachedLayer):
+    """A layer with an int4 index in a :class:`SalsCache`.
+
+    Parameters
+    ----------
     settings : DecodeSettings
         How to select; when not to.
     query_projection : Tensor[float32], shape (n_idx, in_dim, rank)
@@ -37,22 +60,23 @@ class AttachedLayer:
         Project the query after RoPE, or before it.
     always_dense : bool
         The calibration leaves this layer dense.
-    cached : SalsLayer or None
-        The layer's caches in the running pass; None if it runs without a SalsCache.
-    plain_query : Tensor or None
-        Queries of the running pass before RoPE, ``[batch, s_q, ...]``; only if `rotated` is False.
     recall : Recall or None
         Where to record how much of the attention the chosen blocks hold; None if nobody asks.
+    observer : callable or None
+        Is told what was read: queries [batch, s_q, n_q, head_dim], block ids [batch, s_q or 1, n_idx, width]
+        and the output.
     """
 
-    layer_idx: int
-    settings: DecodeSettings
-    query_projection: Tensor
-    rotated: bool
-    always_dense: bool
-    cached: SalsLayer | None = None
-    plain_query: Tensor | None = None
+    settings: DecodeSettings = dataclasses.field(kw_only=True)
+    query_projection: Tensor = dataclasses.field(kw_only=True)
+    rotated: bool = dataclasses.field(kw_only=True)
+    always_dense: bool = dataclasses.field(kw_only=True)
     recall: Recall | None = None
+    observer: Callable[[int, Tensor, Tensor, Tensor], None] | None = None
+
+    def attend(self, step: Step, query: Tensor, scale: float) -> Tensor:
+        """Attend to chosen blocks, or to all of them."""
+        return _attend_cache(self, step, query, scale)
 
 
 attached_layers: WeakKeyDictionary[nn.Module, AttachedLayer] = WeakKeyDictionary()
@@ -100,8 +124,11 @@ def sals_attention(
                 "sals.attention: past tokens must be in a SalsCache, got another cache. Pass the cache "
                 "handle.new_cache(max_batch, max_len), or let generate() make it"
             )
-        return dense_attention(query, key, value, attention_mask, scale), None
-    return _attend_cache(layer, step, query, scale), None
+        out = dense_attention(query, key, value, attention_mask, scale)
+        if step is not None:
+            layer.fill(query, key, value, scale)
+        return out, None
+    return layer.attend(step, query, scale), None
 
 
 def dense_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
@@ -125,11 +152,14 @@ def _causal(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
     )
 
 
-def _attend_cache(layer: AttachedLayer, step: Step, query: Tensor, scale: float) -> Tensor:
+def _attend_cache(layer: IndexedLayer, step: Step, query: Tensor, scale: float) -> Tensor:
     """Attend to the int8 cache, which holds the new tokens already: to chosen blocks, or to all of them."""
     rows = step.tokens_first(query.transpose(1, 2)).contiguous()
     if layer.always_dense or layer.settings.stays_dense(step):
-        return step.in_columns(_attend(layer, step, rows, step.all_blocks, scale)[0])
+        out = _attend(layer, step, rows, step.all_blocks, scale)[0]
+        if layer.observer is not None:
+            layer.observer(layer.layer_idx, rows, step.all_blocks[0], out)
+        return step.in_columns(out)
     plain = rows if layer.rotated else step.tokens_first(_plain_query(layer, rows.shape)).contiguous()
     lists = _select(layer, step, plain, scale)
     recall = layer.recall
@@ -137,11 +167,13 @@ def _attend_cache(layer: AttachedLayer, step: Step, query: Tensor, scale: float)
     if recall is not None:
         _, lse_all = _attend(layer, step, rows, step.all_blocks, scale, return_lse=True)
         recall.add(lse, lse_all, lists[1], step.seq_lens)
+    if layer.observer is not None:
+        layer.observer(layer.layer_idx, rows, lists[0], out)
     return step.in_columns(out)
 
 
 def _attend(
-    layer: AttachedLayer,
+    layer: IndexedLayer,
     step: Step,
     rows: Tensor,
     lists: tuple[Tensor, Tensor],
@@ -169,7 +201,7 @@ def _attend(
         )
 
 
-def _select(layer: AttachedLayer, step: Step, index_query: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+def _select(layer: IndexedLayer, step: Step, index_query: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     """Score the blocks on the int4 index and choose, per query token and index head."""
     assert layer.cached is not None
     stored = layer.cached.stored
@@ -192,7 +224,7 @@ def _select(layer: AttachedLayer, step: Step, index_query: Tensor, scale: float)
         )
 
 
-def _plain_query(layer: AttachedLayer, shape: torch.Size) -> Tensor:
+def _plain_query(layer: IndexedLayer, shape: torch.Size) -> Tensor:
     assert layer.plain_query is not None, "attach() hooks the queries before RoPE"
     return layer.plain_query.reshape(shape)
 

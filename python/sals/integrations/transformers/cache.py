@@ -7,15 +7,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import Cache, PreTrainedConfig
+from transformers import PreTrainedConfig
 from transformers.cache_utils import CacheLayerMixin
 
 from sals import layouts
 from sals.cache import CacheSpec
 from sals.calibration import Calibration
 
+from .columns import ColumnCache, check_sizes
 from .requests import Requests, Step
-from .timer import NO_TIMER, StageTimer
 
 DEFAULT_PAGE_SIZE = 128
 DEFAULT_LAYOUT = "PA_BNSD"
@@ -97,7 +97,7 @@ class SalsLayer(CacheLayerMixin):  # type: ignore[misc]
         return self.requests.max_columns
 
 
-class SalsCache(Cache):  # type: ignore[misc]
+class SalsCache(ColumnCache):
     """KV cache for a model attached with `sals.integrations.transformers.attach`.
 
     Keys and values are int8 with a scale per token and head, and each token has an int4 index key. Everything
@@ -140,9 +140,7 @@ class SalsCache(Cache):  # type: ignore[misc]
     ) -> None:
         calibration.validate_for(config)
         check_pages(page_size, layout, calibration)
-        for name, value in (("max_batch", max_batch), ("max_len", max_len)):
-            if value < 1:
-                raise ValueError(f"sals.SalsCache: {name} must be positive, got {value}")
+        check_sizes("SalsCache", max_batch, max_len)
         device = torch.device(device)
         requests = Requests(max_batch, max_len, page_size, calibration.block_size, device)
         self.spec = CacheSpec(
@@ -156,69 +154,18 @@ class SalsCache(Cache):  # type: ignore[misc]
         )
         projections = calibration.key_projection.to(device).contiguous()
         super().__init__(
-            layers=[
+            [
                 SalsLayer(self.spec, requests, projection, calibration.rotated, device)
                 for projection in projections
-            ]
+            ],
+            requests,
         )
-        self.requests = requests
         self.calibration = calibration
 
     @property
     def bytes_per_token(self) -> int:
         """Bytes that one token takes in all layers; see `sals.cache.CacheSpec.bytes_per_token`."""
         return len(self.layers) * self.spec.bytes_per_token
-
-    def begin_layer(
-        self, layer_idx: int, batch: int, s_q: int, mask: Tensor | None, timer: StageTimer = NO_TIMER
-    ) -> SalsLayer:
-        """Prepare a layer for a pass; the first layer starts the pass for all. See `Requests.begin`."""
-        if layer_idx == 0:
-            step = self.requests.begin(batch, s_q, mask, timer)
-            for layer in self.layers:
-                layer.step = step
-        return self.layers[layer_idx]
-
-    def update(
-        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any
-    ) -> tuple[Tensor, Tensor]:
-        """Write the new tokens of a layer; the last layer completes the pass."""
-        states = super().update(key_states, value_states, layer_idx, *args, **kwargs)
-        if layer_idx == len(self.layers) - 1:
-            self.requests.commit(self.layers[layer_idx].step)
-        return states
-
-    def crop(self, tokens_to_remove: int) -> None:
-        """Forget the newest columns: ``crop(-n)`` removes n, as in transformers.
-
-        Raises
-        ------
-        ValueError
-            For a positive number.
-        """
-        if tokens_to_remove > 0:
-            raise ValueError(
-                f"sals.SalsCache: crop takes minus the number of columns to remove, got {tokens_to_remove}"
-            )
-        self.requests.crop(-tokens_to_remove)
-
-    def reset(self) -> None:
-        """Forget everything; the memory stays allocated."""
-        self.requests.reset()
-
-    def reorder_cache(self, beam_idx: Tensor) -> None:
-        """Make request i continue what was request ``beam_idx[i]``; pages are copied only where one forks."""
-        self.batch_select_indices(beam_idx)
-
-    def batch_repeat_interleave(self, repeats: int) -> None:
-        """Repeat each request `repeats` times; ``max_batch`` must have room."""
-        self._take([request for request in range(self.requests.batch) for _ in range(repeats)])
-
-    def batch_select_indices(self, indices: Tensor) -> None:
-        """Keep the requests `indices`, in that order; an index may appear more than once."""
-        if indices.dtype == torch.bool:
-            indices = indices.nonzero().flatten()
-        self._take(indices.tolist())
 
     def _take(self, sources: list[int]) -> None:
         if self.requests.num_columns == 0:

@@ -9,7 +9,8 @@ import functools
 import torch
 from torch import Tensor
 
-from sals._contract import INVALID_BLOCK, INVALID_SLOT
+from sals._contract import INVALID_SLOT
+from sals.selection import all_blocks
 
 from .timer import NO_TIMER, StageTimer
 
@@ -65,11 +66,7 @@ class Step:
     @functools.cached_property
     def all_blocks(self) -> tuple[Tensor, Tensor]:
         """One list per request of all its blocks: ids [batch, 1, 1, width], lengths [batch, 1, 1]."""
-        num_blocks = -(-self.seq_lens // self.block_size)
-        width = -(-self.max_seq_len // self.block_size)
-        ids = torch.arange(width, dtype=torch.int32, device=self.seq_lens.device)
-        ids = torch.where(ids < num_blocks[:, None], ids, INVALID_BLOCK).to(torch.int32)
-        return ids[:, None, None], self.seq_lens[:, None, None].contiguous()
+        return all_blocks(self.seq_lens, self.max_seq_len, self.block_size)
 
     def tokens_first(self, columns: Tensor) -> Tensor:
         """Move the tokens of each request before its padding, along axis 1."""
@@ -165,6 +162,10 @@ class Requests:
     def reset(self) -> None:
         """Forget everything."""
         self.batch = self.num_columns = 0
+
+    def tokens(self) -> Tensor:
+        """Tokens of each request of the batch, int64 (batch,)."""
+        return self._is_token[: self.batch, : self.num_columns].sum(1)
 
     def take(self, sources: list[int]) -> tuple[Tensor, Tensor]:
         """Make request i a copy of what was request ``sources[i]``.
