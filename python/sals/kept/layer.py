@@ -20,7 +20,7 @@ from .demoted import DemotedRows
 from .rows import SlotRows
 
 # Queries of longer passes are scored at once instead of being held for a rollback.
-LONGEST_ROLLBACK = 64
+LONGEST_ROLLBACK = 16
 
 Rotate = Callable[[Tensor], Tensor]
 """Applies RoPE to plain keys [rows, n, head_dim] at positions 0 to n - 1."""
@@ -93,7 +93,7 @@ class LayerKv:
         self._rotate = rotate
         self._device = torch.device(device)
         self._evictor = method if isinstance(method, Evictor) else None
-        self._scorer = method.scorer() if isinstance(method, Evictor) else None
+        self.scorer = method.scorer() if isinstance(method, Evictor) else None
         self.start(0)
 
     def start(self, num_rows: int) -> None:
@@ -120,9 +120,9 @@ class LayerKv:
         kinds = {"key": codes, "value": codes, "key_scale": number, "value_scale": number}
         if self._evictor is not None:
             kinds["position"] = ((), torch.int32)
-        if self._scorer is not None:
+        if self.scorer is not None:
             kinds["score"] = number
-            width = self._scorer.sketch_width(self.head_dim)
+            width = self.scorer.sketch_width(self.head_dim)
             kinds |= {"sketch": ((width,), torch.bfloat16)} if width else {}
         return kinds
 
@@ -154,9 +154,9 @@ class LayerKv:
         """Prepare for `incoming` (rows,) more tokens: bring scores up to date, make room."""
         self._settle()
         if self._evictor is not None:
-            most = int(incoming.max()) if len(incoming) else 0
-            if self._evictor.is_due(self.rows.lengths, self._kept, most):
-                self._cut(self._evictor.room(most))
+            due = self._evictor.due(self.rows.lengths, self._kept, incoming)
+            if bool(due.any()):
+                self._cut(due, self._evictor.room(incoming))
 
     def fill(
         self,
@@ -191,7 +191,7 @@ class LayerKv:
             if scores is None:
                 scores = self.prompt_scores(query, key, lens, scale)
             held = Held(lens, lens, index.expand(len(lens), -1), scores, self.layer)
-            kept = self._evictor.keep(held, 0)
+            kept = self._evictor.keep(held, torch.zeros_like(lens))
             if self._demoted is not None:
                 self._write(new, key, value, index.expand(len(lens), -1), scores)
                 self._demoted.take(self.rows, new & ~kept)
@@ -205,11 +205,11 @@ class LayerKv:
 
     def prompt_scores(self, query: Tensor, key: Tensor, lens: Tensor, scale: float) -> Tensor | None:
         """Scores of the tokens of a prompt, float32 (rows, s_q); None if the method has no scores."""
-        if self._scorer is None:
+        if self.scorer is None:
             return None
         index = torch.arange(key.shape[1], device=key.device)
         seen = torch.where(index < lens[:, None], index + 1, 0)
-        return self._scorer.mass(query, self._scorer.features(key), seen, scale, None)
+        return self.scorer.mass(query, self.scorer.features(key), seen, scale, None)
 
     def append(self, key: Tensor, value: Tensor, lens: Tensor) -> None:
         """Add the tokens of a pass: key, value (rows, s_q, head_dim), of which `lens` (rows,) are real."""
@@ -229,9 +229,9 @@ class LayerKv:
         values = {"position": positions}
         values["key"], values["key_scale"] = int8_codes(key)
         values["value"], values["value_scale"] = int8_codes(value)
-        if self._scorer is not None:
+        if self.scorer is not None:
             values |= {} if scores is None else {"score": scores}
-            values |= {"sketch": self._scorer.features(key)} if "sketch" in self.rows.fields else {}
+            values |= {"sketch": self.scorer.features(key)} if "sketch" in self.rows.fields else {}
         self.rows.append(new, values)
         if self._bounds is not None:
             self._bounds.update(self.keys(), self.rows.lengths, before)
@@ -251,8 +251,10 @@ class LayerKv:
         out, lse = parts[0] if len(parts) == 1 else merged(parts)
         if self.observer is not None:
             self.observer(self.layer, Reading(queries, self._read(queries, lists, block_size), out))
-        if self._scorer is not None:
-            self._pending = Pending(queries, lse, scale)
+        if self.scorer is not None:
+            # A copy of its own: a view would keep all of what it was cut from.
+            query = queries.query.clone(memory_format=torch.contiguous_format)
+            self._pending = Pending(RowQuery(query, queries.lens), lse, scale)
         if self._evictor is not None and queries.query.shape[1] > LONGEST_ROLLBACK:
             self.begin(torch.zeros_like(queries.lens))
         return out
@@ -290,26 +292,26 @@ class LayerKv:
     def _settle(self) -> None:
         """Add the attention of the last pass to the scores."""
         pending, self._pending = self._pending, None
-        if pending is None or self._scorer is None:
+        if pending is None or self.scorer is None:
             return
         queries = pending.queries
         key = self.rows.padded("sketch") if "sketch" in self.rows.fields else self.keys()
         seen = queries.seen(self.rows.lengths)
-        mass = self._scorer.mass(queries.query, key, seen, pending.scale, pending.lse)
-        faded = self.rows.padded("score") * self._scorer.decay ** queries.lens[:, None].float()
+        mass = self.scorer.mass(queries.query, key, seen, pending.scale, pending.lse)
+        faded = self.rows.padded("score") * self.scorer.decay ** queries.lens[:, None].float()
         self.rows.set("score", faded + mass)
 
-    def _cut(self, room: int) -> None:
-        """Drop, or demote, what the method does not keep."""
+    def _cut(self, due: Tensor, room: Tensor) -> None:
+        """Drop, or demote, what the method does not keep of the rows that are due."""
         assert self._evictor is not None
-        scores = None if self._scorer is None else self.rows.padded("score")
-        kept = self._evictor.keep(
-            Held(self.rows.lengths, self.seen, self.positions(), scores, self.layer), room
-        )
+        scores = None if self.scorer is None else self.rows.padded("score")
+        held = Held(self.rows.lengths, self.seen, self.positions(), scores, self.layer)
+        kept = (self._evictor.keep(held, room) | ~due[:, None]) & self.rows.visible
         if self._demoted is not None:
             self._demoted.take(self.rows, self.rows.visible & ~kept)
-        self.rows.keep(kept, self._evictor.capacity((kept & self.rows.visible).sum(1)))
-        self._kept = self.rows.lengths
+        counts = kept.sum(1)
+        self._kept = torch.where(due, counts, self._kept)
+        self.rows.keep(kept, self._evictor.capacity(self._kept))
 
     def _rotated(self) -> SlotRows:
         """Rows whose keys stand at the positions of the attention."""

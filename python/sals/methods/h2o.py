@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from .interface import Evictor, Held
@@ -46,10 +45,7 @@ class H2O(Evictor):
         if self.recent is None:
             object.__setattr__(self, "recent", min(self.budget // 2, self.budget - self.sinks))
         self._require_count("recent")
-        self._require(
-            self.sinks + self._recent <= self.budget,
-            f"budget must hold sinks + recent = {self.sinks + self._recent} tokens, got {self.budget}",
-        )
+        self._require_room("recent", self._recent)
         self._require_share("decay", self.decay)
         self._require(self.reduce in REDUCTIONS, f"reduce must be mean or max, got {self.reduce!r}")
 
@@ -62,13 +58,12 @@ class H2O(Evictor):
         """Score by the attention received."""
         return Scorer(decay=float(self.decay), reduce=self.reduce)
 
-    def keep(self, held: Held, room: int) -> Tensor:
+    def keep(self, held: Held, room: Tensor) -> Tensor:
         """Keep sinks, the newest, and the heaviest of the others; of equals the older."""
         assert held.scores is not None
         limit = self.budget - room
-        newest = min(max(self._recent - room, 0), max(limit - self.sinks, 0))
+        newest = (self._recent - room).minimum(limit - self.sinks).clamp(min=0)
         protected = first_and_newest(held.lengths, held.width, self.sinks, newest)
         scores = held.scores / held.ages if self.normalise else held.scores
-        heavy = (limit - protected.sum(1)).clamp(min=0)
-        place = rank(scores, held.visible & ~protected)
-        return protected | (place < torch.minimum(heavy, held.lengths)[:, None])
+        heavy = (limit - protected.sum(1)).clamp(min=0).minimum(held.lengths)
+        return protected | (rank(scores, held.visible & ~protected) < heavy[:, None])

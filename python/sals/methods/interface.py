@@ -211,33 +211,37 @@ class Evictor(Method):
         self._require_count("budget", 1)
         self._require_count("sinks")
         self._require_count("interval", 1)
+        self._require_room("interval", self.interval)
+
+    def _require_room(self, name: str, tokens: int) -> None:
+        """Check that the budget holds the sinks and `tokens` more."""
         self._require(
-            self.sinks + self.interval <= self.budget,
-            f"budget must hold sinks + interval = {self.sinks + self.interval} tokens, got {self.budget}",
+            self.sinks + tokens <= self.budget,
+            f"budget must hold sinks + {name} = {self.sinks + tokens} tokens, got {self.budget}",
         )
 
     def scorer(self) -> Scorer | None:
         """Return what scores tokens for this method; None if nothing does."""
         return None
 
-    def room(self, incoming: int) -> int:
-        """Tokens for which a cut makes room before a pass of `incoming` tokens."""
-        return max(incoming, self.interval) if 2 * incoming <= self.budget else 0
+    def room(self, incoming: Tensor) -> Tensor:
+        """Tokens for which a cut makes room before a pass that brings `incoming` (rows,) tokens."""
+        return torch.where(2 * incoming <= self.budget, incoming.clamp(min=self.interval), 0)
 
-    def is_due(self, lengths: Tensor, kept: Tensor, incoming: int) -> bool:
-        """Whether the cache must be cut before `incoming` more tokens.
+    def due(self, lengths: Tensor, kept: Tensor, incoming: Tensor) -> Tensor:
+        """Which rows must be cut before `incoming` (rows,) more tokens, bool (rows,).
 
         Parameters
         ----------
         lengths, kept : Tensor[int64], shape (rows,)
             Tokens held now, and after the last cut.
         """
-        return bool((lengths + incoming > self.budget).any())
+        return lengths + incoming > self.budget
 
     def capacity(self, counts: Tensor) -> Tensor:
         """Slots to allocate for each row after a cut to `counts` tokens."""
         return counts.clamp(min=self.budget)
 
-    def keep(self, held: Held, room: int) -> Tensor:
-        """Choose the tokens to keep, bool (rows, width); at most ``budget - room`` of a row."""
+    def keep(self, held: Held, room: Tensor) -> Tensor:
+        """Choose the tokens to keep, bool (rows, width); at most ``budget - room`` (rows,) of a row."""
         raise NotImplementedError

@@ -38,7 +38,7 @@ class RandomEviction(H2O):
         """Nothing is scored."""
         return None
 
-    def keep(self, held: Held, room: int) -> Tensor:
+    def keep(self, held: Held, room: Tensor) -> Tensor:
         """Keep as H2O does, by lot."""
         return super().keep(dataclasses.replace(held, scores=self._lots(held)), room)
 

@@ -66,8 +66,11 @@ def received_mass(
         logits = _logits(query[:, part], key[:, :width], scale)
         hidden = torch.arange(width, device=key.device) >= seen[:, part, None]
         logits.masked_fill_(hidden[:, :, None], -math.inf)
-        total = logits.logsumexp(-1) if lse is None else lse[:, part]
-        shares = logits.sub_(total.masked_fill(total == -math.inf, 0.0)[..., None]).exp_()
+        if lse is None:
+            shares = logits.softmax(-1).nan_to_num_(nan=0.0)
+        else:
+            total = lse[:, part].masked_fill(lse[:, part] == -math.inf, 0.0)
+            shares = logits.sub_(total[..., None]).exp_()
         if reduce == "max":
             shares = shares.amax(2)
             weights = weight[:, part]

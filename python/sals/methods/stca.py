@@ -71,10 +71,7 @@ class Stca(Evictor):
             self._require_count(name)
         self._require_share("coverage", self.coverage)
         self._require_share("decay", self.decay)
-        self._require(
-            self.sinks + self.recent <= self.budget,
-            f"budget must hold sinks + recent = {self.sinks + self.recent} tokens, got {self.budget}",
-        )
+        self._require_room("recent", self.recent)
         self._require(
             self.min_keep <= self.budget,
             f"min_keep must be at most budget = {self.budget}, got {self.min_keep}",
@@ -86,6 +83,11 @@ class Stca(Evictor):
             self.ratio in (4, 8, 16, 32), f"ratio must be one of (4, 8, 16, 32), got {self.ratio!r}"
         )
 
+    def _require_room(self, name: str, tokens: int) -> None:
+        """Check it, but for the interval, whose tokens come on top of the budget."""
+        if name != "interval":
+            super()._require_room(name, tokens)
+
     @property
     def demotes(self) -> bool:
         """Whether low scores are stored in int4 instead of dropped."""
@@ -96,31 +98,32 @@ class Stca(Evictor):
         ratio = self.ratio if self.scores == "sketch" else 0
         return Scorer(decay=float(self.decay), reduce=self.reduce, sketch_ratio=ratio, seed=self.seed)
 
-    def room(self, incoming: int) -> int:
+    def room(self, incoming: Tensor) -> Tensor:
         """No room is made inside the budget: a row holds what it keeps and `interval` new tokens."""
-        return 0
+        return torch.zeros_like(incoming)
 
-    def is_due(self, lengths: Tensor, kept: Tensor, incoming: int) -> bool:
-        """Cut when a row holds more than `interval` tokens beyond what it kept at the last cut."""
-        return bool((lengths + incoming > kept + self.interval).any())
+    def due(self, lengths: Tensor, kept: Tensor, incoming: Tensor) -> Tensor:
+        """Cut rows that would hold more than `interval` tokens beyond what they kept at the last cut."""
+        return lengths + incoming > kept + self.interval
 
     def capacity(self, counts: Tensor) -> Tensor:
         """Slots for what is kept and `interval` new tokens."""
         return counts + self.interval
 
-    def keep(self, held: Held, room: int) -> Tensor:
+    def keep(self, held: Held, room: Tensor) -> Tensor:
         """Keep what covers `coverage`, between `min_keep` and `budget` tokens of a row."""
         assert held.scores is not None
-        protected = first_and_newest(held.lengths, held.width, self.sinks, self.recent)
-        return covering_tokens(
-            held.scores, held.visible, protected, float(self.coverage), self.min_keep, self.budget
-        )
+        return self.cover(held.scores, held.lengths).kept(float(self.coverage), self.min_keep, self.budget)
+
+    def cover(self, scores: Tensor, lengths: Tensor) -> Cover:
+        """Put rows of scores (rows, width) into the order of the rule."""
+        width = scores.shape[1]
+        visible = torch.arange(width, device=lengths.device) < lengths[:, None]
+        return Cover(scores, visible, first_and_newest(lengths, width, self.sinks, self.recent))
 
 
-def covering_tokens(
-    scores: Tensor, visible: Tensor, protected: Tensor, coverage: float, min_keep: int, max_keep: int
-) -> Tensor:
-    """Apply STCA's rule to rows of scores.
+class Cover:
+    """Rows of scores in the order of STCA's rule; any coverage is then a prefix.
 
     Parameters
     ----------
@@ -128,29 +131,37 @@ def covering_tokens(
         Not negative; any scale. A row without any score counts all tokens alike.
     visible, protected : Tensor[bool], shape (rows, width)
         Tokens that exist; those kept in any case.
-    coverage : float
-        Share of a row's sum; 1 keeps every token.
-    min_keep, max_keep : int
-        Bounds on the kept tokens of a row; protected ones are kept even above `max_keep`.
-
-    Returns
-    -------
-    Tensor[bool], shape (rows, width)
     """
-    values = torch.where(visible, scores.double(), 0.0)
-    empty = values.sum(1, keepdim=True) <= 0
-    values = torch.where(empty & visible, 1.0, values)
-    candidate = visible & ~protected
-    place = rank(values, candidate)
-    slots = scores.shape[1]
-    ordered = torch.zeros_like(values).scatter_add_(1, place.clamp(max=slots - 1), values * candidate)
-    guarded = (values * protected).sum(1, keepdim=True)
-    before = guarded + ordered.cumsum(1) - ordered
-    total = values.sum(1, keepdim=True)
-    fixed = protected.sum(1, keepdim=True)
-    available = candidate.sum(1, keepdim=True)
-    count = (
-        available if coverage >= 1 else (before < coverage * total).sum(1, keepdim=True).minimum(available)
-    )
-    count = torch.maximum(count, min_keep - fixed).minimum(max_keep - fixed).clamp(min=0)
-    return protected | (place < count)
+
+    def __init__(self, scores: Tensor, visible: Tensor, protected: Tensor) -> None:
+        values = torch.where(visible, scores.double().nan_to_num(nan=0.0), 0.0)
+        empty = values.sum(1, keepdim=True) <= 0
+        values = torch.where(empty & visible, 1.0, values)
+        candidate = visible & ~protected
+        self._protected = protected
+        self._place = rank(values, candidate)
+        slots = scores.shape[1]
+        ordered = torch.zeros_like(values)
+        ordered.scatter_add_(1, self._place.clamp(max=max(slots - 1, 0)), values * candidate)
+        guarded = (values * protected).sum(1, keepdim=True)
+        self._before = guarded + ordered.cumsum(1) - ordered
+        self._total = values.sum(1, keepdim=True)
+        self._available = candidate.sum(1, keepdim=True)
+        self._fixed = protected.sum(1, keepdim=True)
+
+    def counts(self, coverage: float, min_keep: int, max_keep: int) -> Tensor:
+        """Tokens that rows keep, int64 (rows,).
+
+        A candidate is kept while the score before it is below ``coverage`` times the row's sum; a coverage
+        of 1 keeps every token. At least `min_keep` and at most `max_keep` tokens of a row are kept,
+        protected ones even above.
+        """
+        covering = (self._before < coverage * self._total).sum(1, keepdim=True)
+        count = self._available if coverage >= 1 else covering.minimum(self._available)
+        count = torch.maximum(count, min_keep - self._fixed).minimum(self._available)
+        return (self._fixed + count.minimum(max_keep - self._fixed).clamp(min=0))[:, 0]
+
+    def kept(self, coverage: float, min_keep: int, max_keep: int) -> Tensor:
+        """Return which tokens those are, bool (rows, width)."""
+        count = self.counts(coverage, min_keep, max_keep)[:, None] - self._fixed
+        return self._protected | (self._place < count)

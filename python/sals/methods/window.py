@@ -37,7 +37,7 @@ class Window(Evictor):
         if self.name == "window":
             self._require(self.sinks == 0, f"sinks must be 0, got {self.sinks}; use streaming")
 
-    def keep(self, held: Held, room: int) -> Tensor:
+    def keep(self, held: Held, room: Tensor) -> Tensor:
         """Keep the sinks, if any, and the newest tokens."""
-        newest = max(self.budget - room - self.sinks, 0)
+        newest = (self.budget - room - self.sinks).clamp(min=0)
         return first_and_newest(held.lengths, held.width, self.sinks, newest)
