@@ -16,8 +16,11 @@ _SUBMODULES = frozenset(
     {
         "cache",
         "calibration",
+        "evaluation",
         "integrations",
+        "kept",
         "layouts",
+        "methods",
         "npu_package",
         "ops",
         "plan_view",

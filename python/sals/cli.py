@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sals.cli_cann import check_cann
+from sals.cli_eval import evaluate, tune
 from sals.cli_sim import app as sim
 
 app = typer.Typer(
@@ -16,6 +17,8 @@ app = typer.Typer(
 )
 app.add_typer(sim, name="sim")
 app.command()(check_cann)
+app.command("eval")(evaluate)
+app.command("tune")(tune)
 
 
 @app.command()

@@ -91,10 +91,8 @@ def test_resident_bytes_are_the_formulas(name: str, settings: dict) -> None:
         tokens = 1040.0
         if isinstance(method, Evictor):
             tokens = row_slots(method, float(kv._kept.double().mean()))
-        ratio = (
-            sum(storages.values())
-            / footprint(method, FACTS, 1040 if isinstance(method, Selector) else token + 1, tokens).stored
-        )
+        had = 1040 if isinstance(method, Selector) else token + 1
+        ratio = sum(storages.values()) / footprint(method, FACTS, had, tokens).stored
         worst = max(worst, abs(ratio - 1))
     print(f"off by {worst:.4f}")
     assert worst <= 0.05

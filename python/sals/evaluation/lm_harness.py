@@ -12,6 +12,20 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from sals.integrations.transformers import attach
 
 
+def check_installed(tasks: Sequence[str]) -> None:
+    """Refuse tasks where the harness is missing.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If there are tasks and ``lm_eval`` is not installed.
+    """
+    if tasks and importlib.util.find_spec("lm_eval") is None:
+        raise ModuleNotFoundError(
+            "sals eval: lm_eval must be installed for its tasks. Run: pip install lm-eval", name="lm_eval"
+        )
+
+
 def run_tasks(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
@@ -42,10 +56,7 @@ def run_tasks(
     ModuleNotFoundError
         If ``lm_eval`` is not installed.
     """
-    if importlib.util.find_spec("lm_eval") is None:
-        raise ModuleNotFoundError(
-            "sals eval: lm_eval must be installed for its tasks. Run: pip install lm-eval", name="lm_eval"
-        )
+    check_installed(tasks)
     import lm_eval
     from lm_eval.models.huggingface import HFLM
 

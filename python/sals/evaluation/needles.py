@@ -119,7 +119,8 @@ def _hide(
         pieces += [hay[begin:end], facts[index]]
         begin = end
     context = torch.cat([*pieces, hay[begin:]])
-    asked = f"\n\nQuestion: What is the secret number of the {places[0]}?\nAnswer: The secret number of the {places[0]} is"
+    fact = f"secret number of the {places[0]}"
+    asked = f"\n\nQuestion: What is the {fact}?\nAnswer: The {fact} is"
     question, answer = _encode(tokenizer, asked), _encode(tokenizer, f" {numbers[0]}")
     return Needle(kind, depth, context, torch.cat([question, answer]), len(answer))
 

@@ -86,6 +86,25 @@ class EvalOptions:
         return int(budget * window) // 16 * 16
 
 
+def parse_names(text: str) -> tuple[str, ...]:
+    """Read names that commas separate."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def parse_budgets(text: str) -> tuple[Fraction, ...]:
+    """Read shares such as ``1/4,1/8``.
+
+    Raises
+    ------
+    ValueError
+        If one is no number.
+    """
+    try:
+        return tuple(Fraction(part) for part in parse_names(text))
+    except (ValueError, ZeroDivisionError) as error:
+        raise ValueError(f"sals eval: budgets must be shares such as 1/4,1/8, got {text!r}") from error
+
+
 def quick(options: EvalOptions) -> EvalOptions:
     """Return a smaller grid: a shorter context, one place, two depths; a few minutes."""
     return dataclasses.replace(

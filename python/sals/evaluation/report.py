@@ -69,6 +69,8 @@ def render(results: Results, images: dict[str, str]) -> str:
         )
     if results.endless:
         parts.append(_endless(results))
+    if results.harness:
+        parts.append(_harness(results))
     return "\n\n".join(parts) + "\n"
 
 
@@ -83,12 +85,12 @@ def _head(results: Results) -> str:
         f"- Model: {about['model']}, {about['shape']}, in float32. Text: {about['text']}.",
         f"- Machine: {about['machine']}; the run took {about['minutes']} minutes and "
         f"{about['processor_minutes']} minutes of processor time, all threads together.",
-        f"- {about['places']} places of the second half of the text: {about['context']:,} tokens read densely, "
-        f"the next {about['scored']} predicted, teacher-forced, in passes of {about['chunk']}. "
+        f"- {about['places']} places of the second half of the text: {about['context']:,} tokens read "
+        f"densely, the next {about['scored']} predicted, teacher-forced, in passes of {about['chunk']}. "
         f"Dense perplexity there: {perplexities}.",
-        f"- A budget is a share of {about['window']:,} tokens: what a query of a selector reads, or what a KV "
-        "head of an evictor holds, new tokens included. STCA's coverage is found so that heads keep the budget "
-        "on average. Every row reads the int8 cache.",
+        f"- A budget is a share of {about['window']:,} tokens: what a query of a selector reads, or what a "
+        "KV head of an evictor holds, new tokens included. STCA's coverage is found so that heads hold the "
+        "budget on average. Every row reads the int8 cache.",
     ]
     if about.get("index"):
         lines.append(f"- SALS's index: {about['index']}; no layer is left dense, so that budgets are equal.")
@@ -163,11 +165,11 @@ def _memory_table(results: Results) -> str:
         "## Memory, traffic and time",
         "",
         f"Of one request of {window:,} tokens in all layers. A dense bfloat16 cache stores and reads "
-        f"{dense / 1e6:.0f} MB. *stored* and *read* are formulas (`sals.methods.memory`) with the measured number of "
-        "tokens; *held* is what the tensors of the cache took at most in the run, where it takes memory as "
-        f"tokens come. *fit*: requests whose caches fit {results.memory_gib:g} GiB "
-        f"(dense bfloat16: {requests_that_fit(results.memory_gib * GIB, dense):,}). *step*: median of single-token passes "
-        "of this PyTorch implementation; other work on the machine makes it noisy.",
+        f"{dense / 1e6:.0f} MB. *stored* and *read* are formulas (`sals.methods.memory`) with the measured "
+        "number of tokens; *held* is what the tensors of the cache took at most in the run, where it takes "
+        f"memory as tokens come. *fit*: requests whose caches fit {results.memory_gib:g} GiB (dense "
+        f"bfloat16: {requests_that_fit(results.memory_gib * GIB, dense):,}). *step*: median of single-token "
+        "passes of this PyTorch implementation; other work on the machine makes it noisy.",
     ]
     for budget in results.budgets:
         lines += [
@@ -204,10 +206,10 @@ def _needle_table(results: Results) -> str:
         "## Needles",
         "",
         f"{tasks} tasks of {about['needle_tokens']:,} tokens: a number is hidden at depths "
-        f"{', '.join(map(str, about['needle_depths']))}, alone (single) or among seven others of the same form "
-        "(multi-key), and asked for at the end. The context is read, and evictors choose, before the question is "
-        "known. Figures: mean log likelihood of the answer's tokens (0 is certain), and answers of which every "
-        "token was the most likely one. Budgets are shares of the context.",
+        f"{', '.join(map(str, about['needle_depths']))}, alone (single) or among seven others of the same "
+        "form (multi-key), and asked for at the end. The context is read, and evictors choose, before the "
+        "question is known. Figures: mean log likelihood of the answer's tokens (0 is certain), and answers "
+        "of which every token was the most likely one. Budgets are shares of the context.",
     ]
     for budget in results.budgets:
         lines += [
@@ -233,8 +235,8 @@ def _retention(results: Results) -> str:
     lines = [
         "## Retention",
         "",
-        "Tokens that STCA's heads keep when all together meet the budget on average, and what the search for the "
-        "coverage advises.",
+        "Tokens that STCA's heads keep when all together meet the budget on average, and what the search for "
+        "the coverage advises.",
         "",
         "| method | budget | coverage | mean | standard deviation | advice |",
         "|---|---|---|---|---|---|",
@@ -264,8 +266,9 @@ def _endless(results: Results) -> str:
     lines = [
         "## Beyond the trained length",
         "",
-        "Perplexity of stretches of the text, fed behind the context; *held* is the most that the cache's tensors "
-        "took. Rolling positions number what is cached anew from 0; original ones grow with the text.",
+        "Perplexity of stretches of the text, fed behind the context; *held* is the most that the cache's "
+        "tensors took. Rolling positions number what is cached anew from 0; original ones grow with the "
+        "text.",
         "",
         f"| method | {head} | held, MB |",
         "|---|" + "---|" * (len(stretches) + 1),
@@ -278,3 +281,18 @@ def _endless(results: Results) -> str:
 
 def _perplexity(value: float) -> str:
     return f"{value:.2f}" if value < 1e4 else f"{value:.1e}"
+
+
+def _harness(results: Results) -> str:
+    lines = [
+        "## Tasks of lm-evaluation-harness",
+        "",
+        "| method | task | metric | value |",
+        "|---|---|---|---|",
+    ]
+    for name, tasks in results.harness.items():
+        for task, metrics in tasks.items():
+            for metric, value in metrics.items():
+                if isinstance(value, float) and "stderr" not in metric:
+                    lines.append(f"| {title(name)} | {task} | {metric} | {value:.4f} |")
+    return "\n".join(lines)

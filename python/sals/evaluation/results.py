@@ -99,6 +99,12 @@ class Results:
         Model, text, machine and sizes.
     memory_gib : float
         Memory that requests share.
+    dense_perplexity : list of float
+        The model's own, one a place.
+    rows, needles, endless : list
+        What was measured.
+    harness : dict
+        Results of lm-evaluation-harness, by row and task.
     """
 
     about: dict[str, Any]
@@ -107,6 +113,7 @@ class Results:
     rows: list[RowResult] = dataclasses.field(default_factory=list)
     needles: list[NeedleResult] = dataclasses.field(default_factory=list)
     endless: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    harness: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def add(self, result: RowResult) -> None:
         """Add a row of one place."""
@@ -115,10 +122,6 @@ class Results:
                 row.join(result)
                 return
         self.rows.append(result)
-
-    def add_needle(self, result: NeedleResult) -> None:
-        """Add a task."""
-        self.needles.append(result)
 
     @property
     def budgets(self) -> list[str]:
@@ -130,7 +133,7 @@ class Results:
         return [row for row in self.rows if row.name == "dense" or row.budget == budget]
 
     def verdicts(self, ours: str, budget: str) -> dict[str, str]:
-        """How one row does against each other one at a budget, by KL: wins, ties or loses."""
+        """Say how one row does against each other one at a budget, by KL: wins, ties or loses."""
         rows = {row.name: row for row in self.at(budget)}
         if ours not in rows:
             return {}
@@ -139,7 +142,7 @@ class Results:
         }
 
     def needle_verdicts(self, ours: str, budget: str) -> dict[str, str]:
-        """The same by likelihood of the needles' answers."""
+        """Say the same by likelihood of the needles' answers."""
         likelihoods = self.likelihoods(budget)
         if ours not in likelihoods:
             return {}

@@ -72,11 +72,12 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def make_row(name: str, budget: int, prefix: Prefix, seed: int) -> Row:
+def make_row(name: str, budget: int, prefix: Prefix | None, seed: int) -> Row:
     """Make a row for a budget in tokens.
 
     STCA's coverage is the one at which heads keep `budget` tokens on average on this prompt, less the
-    `interval` new ones that they hold before a cut.
+    `interval` new ones that they hold before a cut. Without a prompt it has its own coverage, and the budget
+    bounds each head.
     """
     method, settings = VARIANTS.get(name, (name, {}))
     seeds = (
@@ -87,7 +88,10 @@ def make_row(name: str, budget: int, prefix: Prefix, seed: int) -> Row:
     if method != "stca":
         return Row(name, make_method(method, budget=budget, **settings, **seeds))
     # As many recent tokens as the selectors read.
-    loose = make_method(method, budget=STCA_MOST * budget, recent=budget // 4, **settings, **seeds)
+    recent = budget // 4
+    if prefix is None:
+        return Row(name, make_method(method, budget=budget, recent=recent, **settings, **seeds))
+    loose = make_method(method, budget=STCA_MOST * budget, recent=recent, **settings, **seeds)
     assert isinstance(loose, Stca)
     scores = [prefix.scores(loose.scorer(), layer) for layer in range(len(prefix.layers))]
     with warnings.catch_warnings():

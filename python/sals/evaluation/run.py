@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,14 @@ from sals.methods.interface import Evictor
 from sals.methods.memory import dense_bytes, footprint, row_slots
 
 from .endless import endless_methods, run_endless
+from .lm_harness import run_tasks
 from .needles import Needle, make_needles
 from .options import EvalOptions
-from .passage import DenseRun, Outcome, Passage, run_row
+from .passage import Outcome, Passage, run_row
 from .prefix import Prefix
+from .report import write_report
 from .results import NeedleResult, Results, RowResult
-from .rows import Row, make_row
+from .rows import Row, attach_options, make_row
 from .statistics import kl_and_excess
 
 Progress = Callable[[str], None]
@@ -88,6 +90,16 @@ class Comparison:
             self._save(results)
         return results
 
+    def run_harness(self, tasks: Sequence[str], results: Results) -> None:
+        """Run tasks of the harness, dense and with every row at the smallest budget; STCA at coverage 0.9."""
+        budget = self._options.tokens(min(self._options.budgets), self._options.window)
+        results.harness["dense, full precision"] = run_tasks(self.model, self.tokenizer, tasks)
+        for name in self._options.methods:
+            options = attach_options(make_row(name, budget, None, self._options.seed), self._calibration)
+            results.harness[name] = run_tasks(self.model, self.tokenizer, tasks, options)
+            self._tell(f"{name}: {', '.join(tasks)}")
+        self._save(results)
+
     def _save(self, results: Results) -> None:
         """Write what there is, so that a run that is interrupted leaves it."""
         results.about["minutes"] = round((time.perf_counter() - self._begin) / 60, 1)
@@ -109,8 +121,8 @@ class Comparison:
         longest = max(options.context + options.scored, options.needle_tokens)
         if longest > limit:
             raise ValueError(
-                f"sals eval: context + scored and needle_tokens must be at most the model's {limit:,} positions, "
-                f"got {longest:,}"
+                "sals eval: context + scored and needle_tokens must be at most the model's "
+                f"{limit:,} positions, got {longest:,}"
             )
         needed = 2 * options.places * (options.context + options.scored + 1)
         needed = max(needed, 2 * (options.context + options.endless + 1), 2 * options.needle_tokens)
@@ -212,13 +224,13 @@ class Comparison:
         options = self._options
         prefix = Prefix(self.model, needle.context)
         passage = Passage(prefix, needle.window, options.chunk)
-        dense: DenseRun = passage.dense()
-        results.add_needle(self._needle_result("dense, full precision", Fraction(1), needle, dense.log_p))
+        dense = passage.dense()
+        results.needles.append(self._needle_result("dense, full precision", Fraction(1), needle, dense.log_p))
         for name, budget in self._grid():
             tokens = options.tokens(budget, options.needle_tokens)
             row = make_row(name, tokens, prefix, options.seed)
             outcome = run_row(self.model, row, passage, dense.watch(), self._calibration)
-            results.add_needle(self._needle_result(name, budget, needle, outcome.log_p))
+            results.needles.append(self._needle_result(name, budget, needle, outcome.log_p))
         self._tell(f"needle {needle.kind} at depth {needle.depth}")
 
     @staticmethod
@@ -264,7 +276,7 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def run_eval(options: EvalOptions, progress: Progress = print) -> Path:
+def run_eval(options: EvalOptions, progress: Progress = print, lm_eval_tasks: Sequence[str] = ()) -> Path:
     """Run a comparison and write results, plots and report into its folder; returns the report's path.
 
     Raises
@@ -274,7 +286,9 @@ def run_eval(options: EvalOptions, progress: Progress = print) -> Path:
     FileNotFoundError
         If the text or the model is not there.
     """
-    from .report import write_report
-
     options.output.mkdir(parents=True, exist_ok=True)
-    return write_report(Comparison(options, progress).run(), options.output)
+    comparison = Comparison(options, progress)
+    results = comparison.run()
+    if lm_eval_tasks:
+        comparison.run_harness(lm_eval_tasks, results)
+    return write_report(results, options.output)

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache
 
 from sals.integrations.transformers import Attachment, IndexAttachment
-from sals.integrations.transformers.attention import IndexedLayer, attached_layers
 from sals.integrations.transformers.columns import ColumnCache
-from sals.integrations.transformers.modules import attention_modules
 from sals.kept.layer import Reading, listed_tokens
 
 
@@ -56,14 +55,12 @@ class Watch:
     def watching(self, handle: Attachment, cache: ColumnCache) -> Iterator[None]:
         """Watch the passes inside a ``with`` block; batch 1."""
         if isinstance(handle, IndexAttachment):
-            layers = [attached_layers[module] for module in attention_modules(handle.model)]
-            watched = [layer for layer in layers if isinstance(layer, IndexedLayer)]
-            for layer in watched:
-                layer.observer = self._blocks_read(handle.settings.selection.block_size, cache)
+            watched: list[Any] = list(handle.layers())
+            observer: Any = self._blocks_read(handle.settings.selection.block_size, cache)
         else:
-            watched = [layer.kv for layer in cache.layers]
-            for layer in watched:
-                layer.observer = self._rows_read
+            watched, observer = [layer.kv for layer in cache.layers], self._rows_read
+        for layer in watched:
+            layer.observer = observer
         try:
             yield
         finally:
@@ -73,15 +70,16 @@ class Watch:
     def _rows_read(self, layer: int, reading: Reading) -> None:
         self.add(layer, reading.queries.query, reading.read, reading.out)
 
-    def _blocks_read(self, block_size: int, cache: ColumnCache):  # type: ignore[no-untyped-def]
+    def _blocks_read(
+        self, block_size: int, cache: ColumnCache
+    ) -> Callable[[int, Tensor, Tensor, Tensor], None]:
         def observe(layer: int, query: Tensor, block_ids: Tensor, out: Tensor) -> None:
             n_kv, total = len(self._keys[layer]), int(cache.layers[layer].step.seq_lens[0])
             s_q = query.shape[1]
             listed = listed_tokens(block_ids[0], block_size, total).transpose(0, 1)
             causal = torch.arange(total) <= torch.arange(total - s_q, total)[:, None]
             read = (listed & causal).expand(n_kv, -1, -1)
-            rows = (x[0].unflatten(1, (n_kv, -1)).transpose(0, 1) for x in (query, out))
-            query_rows, out_rows = rows
+            query_rows, out_rows = (x[0].unflatten(1, (n_kv, -1)).transpose(0, 1) for x in (query, out))
             self.add(layer, query_rows, read, out_rows)
 
         return observe

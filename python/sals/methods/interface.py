@@ -87,7 +87,8 @@ class Selector(Method):
             forced = self._sink_blocks + self._tail_blocks
             self._require(
                 forced <= self._blocks,
-                f"budget must hold the {forced * self.block_size} tokens that are always read, got {self.budget}",
+                f"budget must hold the {forced * self.block_size} tokens that are always read, "
+                f"got {self.budget}",
             )
 
     @property

@@ -69,7 +69,8 @@ def footprint(
         if method.scorer() is not None:
             stored += facts.n_layers * facts.n_q * (facts.head_dim + 1) * FLOAT_BYTES
         if isinstance(method, Stca) and method.demotes:
-            low = rows * (max(tokens - read, 0) + HALF_PAGE)
+            # Half of the `interval` new tokens are there on average; pages of both kinds end half empty.
+            low = rows * max(tokens - read + method.interval / 2 + 2 * HALF_PAGE, 0)
             stored += low * (demoted_bytes(facts.head_dim) + POSITION_BYTES)
             scoring += low * demoted_bytes(facts.head_dim)
         return Footprint(stored, rows * read * token + scoring)
@@ -109,7 +110,7 @@ def token_state_bytes(method: Evictor, head_dim: int) -> Footprint:
 
 
 def requests_that_fit(memory_bytes: float, stored: float) -> int:
-    """Requests of the same size whose caches fit a memory."""
+    """Count the requests of the same size whose caches fit a memory."""
     return int(memory_bytes // stored)
 
 

@@ -43,7 +43,7 @@ class RandomEviction(H2O):
         return super().keep(dataclasses.replace(held, scores=self._lots(held)), room)
 
     def _lots(self, held: Held) -> Tensor:
-        """Return lots in [0, 1) from seed, layer, row and position: the upper bits of a multiplicative hash."""
+        """Return lots in [0, 1) from seed, layer, row and position, by a multiplicative hash."""
         rows = torch.arange(len(held.lengths), device=held.lengths.device)[:, None]
         lots = held.positions + 1
         for salt in (rows, held.layer, self.seed):

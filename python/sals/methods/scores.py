@@ -90,7 +90,7 @@ def _first_that_counts(s_q: int, fewest: int, decay: float) -> int:
 
 
 def _logits(query: Tensor, key: Tensor, scale: float) -> Tensor:
-    """Return float32 logits [rows, s_q, group, keys]; the scale goes to the query, so fp16 cannot overflow."""
+    """Return float32 logits [rows, s_q, group, keys], whatever the dtypes."""
     rows, s_q, group, dim = query.shape
     flat = (query.float() * scale).reshape(rows, s_q * group, dim)
     return torch.bmm(flat, key.float().transpose(1, 2)).view(rows, s_q, group, -1)

@@ -18,7 +18,7 @@ Keep = Callable[[list[int], dict[int, float], int], list[int]]
 def attention(
     query: np.ndarray, keys: np.ndarray, values: np.ndarray, held: Sequence[int], scale: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Attend from one token's queries [group, head_dim] to the tokens held; output and weights [group, held]."""
+    """Attend from one token's queries [group, head_dim] to what is held; output and weights [group, held]."""
     logits = scale * query.astype(np.float64) @ keys[list(held)].astype(np.float64).T
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 from transformers import PreTrainedModel
@@ -30,10 +30,8 @@ def attach(
     model: PreTrainedModel,
     calibration: Calibration,
     *,
-    method: Literal["sals"] = "sals",
     keep: Keep | None = None,
     coverage: float | None = None,
-    budget: int | None = None,
     **options: Any,
 ) -> IndexAttachment: ...
 
@@ -117,8 +115,8 @@ def attach(
         raise ValueError("sals.attach: model must not be attached already. Call detach(model) first")
     if model.training:
         raise ValueError("sals.attach: model must be in eval mode, got training mode. Call model.eval()")
-    shares = {"keep": keep, "sink_blocks": sink_blocks, "tail_blocks": tail_blocks}
-    runtime = {
+    shares: dict[str, Any] = {"keep": keep, "sink_blocks": sink_blocks, "tail_blocks": tail_blocks}
+    runtime: dict[str, Any] = {
         "min_dense_tokens": min_dense_tokens,
         "max_decode_tokens": max_decode_tokens,
         "page_size": page_size,
@@ -173,7 +171,8 @@ def _method(method: str | Method, settings: dict[str, Any], calibration: Calibra
         raise ValueError(f"sals.attach: method must be a name or a Method, got {method!r}")
     if settings:
         raise ValueError(
-            f"sals.attach: settings must be fields of the method that is given, got {', '.join(settings)} beside it"
+            "sals.attach: settings must be fields of the method that is given, "
+            f"got {', '.join(settings)} beside it"
         )
     return method
 

@@ -7,7 +7,7 @@ import abc
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor, nn
 from transformers import (
@@ -24,6 +24,8 @@ from .modules import attention_modules, plain_source
 from .timer import NO_TIMER, StageTimer
 
 IMPLEMENTATION = "sals"
+
+_Self = TypeVar("_Self", bound="Attachment")
 
 # The second is the old name, which transformers accepts until 5.40.
 _CACHE_ARGUMENTS = ("cache", "past_key_values")
@@ -71,7 +73,7 @@ class Attachment(abc.ABC):
         """Give the model back as it was; does nothing the second time."""
         self._undo.close()
 
-    def __enter__(self) -> Attachment:
+    def __enter__(self: _Self) -> _Self:
         """Return the attachment."""
         return self
 

@@ -65,8 +65,7 @@ class IndexAttachment(Attachment):
     def measured(self) -> Iterator[Recall]:
         """Record, inside a ``with`` block, how much of the attention the chosen blocks hold; slow."""
         recall = Recall()
-        layers = [attached_layers[module] for module in self._modules]
-        assert all(isinstance(layer, IndexedLayer) for layer in layers)
+        layers = self.layers()
         for layer in layers:
             layer.recall = recall
         try:
@@ -74,6 +73,11 @@ class IndexAttachment(Attachment):
         finally:
             for layer in layers:
                 layer.recall = None
+
+    def layers(self) -> list[IndexedLayer]:
+        """Return what the attention function knows about each layer."""
+        found = [attached_layers[module] for module in self._modules]
+        return [layer for layer in found if isinstance(layer, IndexedLayer)]
 
     def _attached_layer(self, index: int) -> IndexedLayer:
         projection = self.calibration.query_projection[index].to(self.model.device).contiguous()

@@ -92,7 +92,7 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[misc]
             self.kv.fill(self._query_rows(query), *rows, lens, scale, scores)
 
     def attend(self, query: Tensor, scale: float) -> Tensor:
-        """Attend to what the method reads: ``[batch, n_q, s_q, head_dim]`` to ``[batch, s_q, n_q, head_dim]``."""
+        """Attend to what the method reads; [batch, n_q, s_q, head_dim] to [batch, s_q, n_q, head_dim]."""
         step = self.step
         assert step is not None
         queries = RowQuery(self._query_rows(query).contiguous(), self._new_tokens(step))

@@ -28,13 +28,14 @@ class Rotary:
 
     def __init__(self, model: PreTrainedModel) -> None:
         module = sys.modules[type(attention_modules(model)[0]).__module__]
-        self._apply = getattr(module, "apply_rotary_pos_emb", None)
+        apply = getattr(module, "apply_rotary_pos_emb", None)
         found = [child for name, child in model.named_modules() if name.split(".")[-1] == "rotary_emb"]
-        if self._apply is None or len(found) != 1:
+        if apply is None or len(found) != 1:
             raise ValueError(
                 "sals.attach: model must have one rotary_emb and apply_rotary_pos_emb for rolling positions, "
                 f"got {type(model).__name__} without them"
             )
+        self._apply = apply
         self._embedding: nn.Module = found[0]
         self._table: tuple[Tensor, Tensor] | None = None
 
