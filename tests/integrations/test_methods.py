@@ -3,13 +3,22 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from integrations.test_decoding import INT8_CACHE, SAME_CACHE, run, without_zeros
+from integrations.test_decoding import (
+    INT8_CACHE,
+    QWEN3_FACTS,
+    SAME_CACHE,
+    pair_norms,
+    run,
+    without_zeros,
+)
 from integrations.tiny_llama import (
     OTHER_SHAPES,
     make_model,
@@ -18,6 +27,7 @@ from integrations.tiny_llama import (
     relative_error,
     use_int8_dense,
 )
+from sals.cache import LayerCache
 from sals.integrations.transformers import KeptCache, attach, detach
 from sals.methods import METHODS, make_method
 
@@ -224,3 +234,44 @@ def test_fp16_model_stays_finite() -> None:
         assert bool(logits.isfinite().all())
         for tensor in cache.layers[0].kv.tensors():
             assert bool(tensor.isfinite().all())
+
+
+def test_a_sketch_sees_normalised_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models with a query and key norm: sketches are made behind it, of what attention uses."""
+    llama = make_model()
+    facts = {name: getattr(llama.config, name) for name in QWEN3_FACTS}
+    model = Qwen3ForCausalLM(Qwen3Config(**facts)).eval()
+    written, normed = [], []
+
+    def write(_cache: LayerCache, key: Tensor, _value: Tensor, index_key: Tensor, *rest: Tensor) -> None:
+        written.append((key, index_key))
+
+    monkeypatch.setattr(LayerCache, "write", write)
+    for layer in model.model.layers:
+        layer.self_attn.k_norm.weight.data.uniform_(0.5, 2.0)
+        layer.self_attn.k_norm.register_forward_hook(lambda _module, _args, out: normed.append(out[0]))
+    with attach(model, method="sketch") as handle:
+        model(random_ids(1, 20), cache=handle.new_cache(1, 32))
+    for (key, index_key), before_rope in zip(written, normed, strict=True):
+        assert index_key is key
+        torch.testing.assert_close(pair_norms(key), pair_norms(before_rope))
+
+
+@pytest.mark.parametrize("name", ["h2o", "stca", "streaming", "quest"])
+def test_recorded_bytes_are_all_the_memory_there_is(model: Any, name: str) -> None:
+    """No tensor of the cache is held elsewhere: what lives on beside the model is what is counted."""
+
+    def alive() -> int:
+        gc.collect()
+        found = [thing for thing in gc.get_objects() if issubclass(type(thing), Tensor)]
+        return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in found}.values())
+
+    with attach_row(model, name, SPARSE[name]) as handle:
+        before = alive()
+        cache = handle.new_cache(4, 600)
+        run(model, random_ids(4, 520), [500, *[1] * 20], cache)
+        held = cache.resident_bytes()
+        grown = alive() - before
+    # Row tables, positions and the mask of columns come on top: a few numbers a row.
+    print(f"counted {held}, alive {grown}")
+    assert held <= grown <= 1.05 * held + 8192

@@ -18,7 +18,6 @@ from .interface import Selector
 RATIOS = (4, 8, 16, 32)
 
 
-@functools.lru_cache
 def gaussian_projection(head_dim: int, ratio: int, seed: int) -> Tensor:
     """Return the fixed projection of keys and queries, float32 (head_dim, head_dim / ratio).
 
@@ -33,6 +32,11 @@ def gaussian_projection(head_dim: int, ratio: int, seed: int) -> Tensor:
     width = head_dim // ratio
     if width < 1:
         raise ValueError(f"sals.methods.sketch: ratio must be at most head_dim = {head_dim}, got {ratio}")
+    return _drawn(head_dim, width, seed)
+
+
+@functools.lru_cache
+def _drawn(head_dim: int, width: int, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(head_dim, width, generator=generator) / width**0.5
 
