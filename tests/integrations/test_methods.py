@@ -162,6 +162,26 @@ def test_reset_forgets(model: Any) -> None:
     assert torch.equal(fresh, again)
 
 
+@pytest.mark.parametrize("name", SPARSE)
+def test_a_pass_that_failed_can_be_repeated(model: Any, name: str) -> None:
+    ids = random_ids(2, 203)
+    with attach_row(model, name, SPARSE[name]) as handle:
+        expected, _ = run(model, ids, [200, 1, 1, 1], handle.new_cache(2, 256))
+        cache = handle.new_cache(2, 256)
+        parts = [model(ids[:, :200], cache=cache).logits]
+
+        def fail(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        for token in range(200, 203):
+            hook = model.model.layers[0].mlp.register_forward_pre_hook(fail)
+            with pytest.raises(KeyboardInterrupt):
+                model(ids[:, token : token + 1], cache=cache)
+            hook.remove()
+            parts.append(model(ids[:, token : token + 1], cache=cache).logits)
+    assert torch.equal(torch.cat(parts, 1), expected)
+
+
 def first_layer_output(model: Any, ids: Tensor, pieces: list[int], **settings: Any) -> Tensor:
     """What the first layer's attention gives for the newest token."""
     seen = []

@@ -77,9 +77,10 @@ def test_dense_is_attention_over_the_int8_cache() -> None:
         assert relative_l2(out[row], np.stack(golden)) <= TWO_TERM_MAX
 
 
-def test_quest_bounds_every_logit() -> None:
+@pytest.mark.parametrize("size", [8, 16, 32])
+def test_quest_bounds_every_logit(size: int) -> None:
     requests = Requests.random(2, 150)
-    kv = new_layer(make_method("quest", budget=64), 160)
+    kv = new_layer(make_method("quest", budget=96, block_size=size), 160)
     prompt(kv, requests, 100)
     for begin, end in ((100, 103), (103, 150)):
         step(kv, requests, begin, end)
@@ -88,14 +89,15 @@ def test_quest_bounds_every_logit() -> None:
     bounds = kv.method.block_scores(kv, query, seen, SCALE)
     keys = kv.keys()
     for row in range(2):
-        for block in range(10):
-            part = keys[row, 16 * block : min(16 * block + 16, 150)].numpy()
+        assert bounds.shape[2] == -(-150 // size)
+        for block in range(bounds.shape[2]):
+            part = keys[row, size * block : min(size * block + size, 150)].numpy()
             golden = max(keeping.quest_bound(query[row, 0, g].numpy(), part) for g in range(GROUP)) * SCALE
             # Both bounds are rounded to float16, by 2^-11 of themselves.
-            size = float((query[row, 0].abs() @ keys[row].abs().amax(0)).max()) * SCALE
-            assert abs(float(bounds[row, 0, block]) - golden) <= 2**-11 * size
+            magnitude = float((query[row, 0].abs() @ keys[row].abs().amax(0)).max()) * SCALE
+            assert abs(float(bounds[row, 0, block]) - golden) <= 2**-11 * magnitude
             logits = query[row, 0].numpy() @ part.T * SCALE
-            assert float(bounds[row, 0, block]) >= logits.max() - 2**-11 * size
+            assert float(bounds[row, 0, block]) >= logits.max() - 2**-11 * magnitude
 
 
 def test_the_oracle_chooses_the_blocks_of_most_attention() -> None:

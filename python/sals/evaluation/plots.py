@@ -105,7 +105,6 @@ def _retention(plt: Any, results: Results, titles: dict[str, str]) -> Any:
     rows = [row for row in results.rows if row.coverage]
     if not rows:
         return None
-    names = list(dict.fromkeys(row.name for row in rows))
     figure, axes = plt.subplots(
         1,
         len(results.budgets),
@@ -118,14 +117,20 @@ def _retention(plt: Any, results: Results, titles: dict[str, str]) -> Any:
         held = {row.name: row.held for row in rows if row.budget == budget}
         top = max(max(values) for values in held.values())
         bins = [top * step / 24 for step in range(25)]
-        for index, name in enumerate(names):
-            axis.hist(
-                held[name], bins=bins, histtype="step", linewidth=1.8, color=COLORS[index], label=titles[name]
-            )
+        for index, (values, label) in enumerate(_alike(held, titles)):
+            axis.hist(values, bins=bins, histtype="step", linewidth=1.8, color=COLORS[index], label=label)
         axis.axvline(mean, color="#000000", linestyle=":", label="budget")
         axis.set(title=f"Budget {budget}", xlabel="tokens held by a layer's head", ylabel="layers and heads")
     axes[0, 0].legend(fontsize="small")
     return figure
+
+
+def _alike(held: dict[str, list[int]], titles: dict[str, str]) -> list[tuple[list[int], str]]:
+    """Join the labels of rows that hold the same: demoting keeps what evicting keeps."""
+    labels: dict[tuple[int, ...], list[str]] = {}
+    for name, values in held.items():
+        labels.setdefault(tuple(values), []).append(titles[name])
+    return [(list(values), "\n".join(names)) for values, names in labels.items()]
 
 
 def _layers(plt: Any, results: Results, titles: dict[str, str]) -> Any:

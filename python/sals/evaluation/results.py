@@ -11,6 +11,8 @@ from typing import Any
 
 from .statistics import Mean, verdict
 
+SAME_BYTES = 0.02
+
 
 @dataclasses.dataclass
 class RowResult:
@@ -152,6 +154,19 @@ class Results:
             for name, values in likelihoods.items()
             if name != ours and not name.startswith("dense")
         }
+
+    def byte_verdicts(self, ours: str, budget: str, field: str) -> dict[str, str]:
+        """Say the same by bytes (``stored_bytes``, ``read_bytes``); less than `SAME_BYTES` apart is a tie."""
+        rows = {row.name: max(getattr(row, field)) for row in self.at(budget)}
+        if ours not in rows:
+            return {}
+        found = {}
+        for name, size in rows.items():
+            ratio = rows[ours] / size
+            if name != ours:
+                close = abs(ratio - 1) < SAME_BYTES
+                found[name] = "ties" if close else ("wins" if ratio < 1 else "loses")
+        return found
 
     def likelihoods(self, budget: str, kind: str | None = None) -> dict[str, list[float]]:
         """Log likelihoods of the answers by row, tasks in one order; dense rows included."""

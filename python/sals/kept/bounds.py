@@ -9,6 +9,9 @@ import torch
 from torch import Tensor
 
 
+LARGEST = torch.finfo(torch.float16).max
+
+
 class Bounds:
     """Two float16 tensors [rows, blocks, head_dim], brought up to date when keys are written.
 
@@ -58,7 +61,8 @@ class Bounds:
             filled = keys.masked_fill(missing, empty)
             blocks = torch.nn.functional.pad(filled, (0, 0, 0, padding), value=empty)
             extreme = reduce(blocks.unflatten(1, (-1, self._block_size)), 2)
-            bound[:, first:last] = extreme.masked_fill(extreme.isinf(), 0.0).to(torch.float16)
+            extreme = extreme.masked_fill(extreme.isinf(), 0.0).clamp(-LARGEST, LARGEST)
+            bound[:, first:last] = extreme.to(torch.float16)
 
     def select(self, rows: Tensor) -> None:
         """Make row i a copy of what was row ``rows[i]``."""

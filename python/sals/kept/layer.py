@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sals import _core
+from sals._contract import DEFAULT_BLOCK_SIZE
 from sals.methods.interface import BlockSelector, Evictor, Held
 from sals.methods.ranking import choose_blocks
 
@@ -105,14 +106,18 @@ class LayerKv:
         self._bounds: Bounds | None = None
         self._demoted: DemotedRows | None = None
         if getattr(self.method, "keeps_bounds", False):
-            blocks = -(-self._max_tokens // self._page_size)
-            self._bounds = Bounds(num_rows, blocks, self._page_size, self.head_dim, self._device)
+            blocks = -(-self._max_tokens // self._block_size)
+            self._bounds = Bounds(num_rows, blocks, self._block_size, self.head_dim, self._device)
         if getattr(self.method, "demotes", False):
             self._demoted = DemotedRows(self.head_dim, num_rows, self._device)
 
     @property
+    def _block_size(self) -> int:
+        return self.method.block_size if isinstance(self.method, BlockSelector) else DEFAULT_BLOCK_SIZE
+
+    @property
     def _page_size(self) -> int:
-        return max(16, self.method.block_size) if isinstance(self.method, BlockSelector) else 16
+        return max(self._block_size, DEFAULT_BLOCK_SIZE)
 
     def _kinds(self) -> dict[str, tuple[tuple[int, ...], torch.dtype]]:
         codes = ((int(_core.padded_head_dim(self.head_dim)),), torch.int8)
@@ -142,7 +147,7 @@ class LayerKv:
     def bounds(self) -> tuple[Tensor, Tensor]:
         """Return the smallest and largest channels of blocks, [rows, blocks, head_dim]."""
         assert self._bounds is not None
-        return self._bounds.of(-(-self.rows.width // self._page_size))
+        return self._bounds.of(-(-self.rows.width // self._block_size))
 
     def positions(self) -> Tensor:
         """Return the positions of the tokens held, int64 [rows, width], ascending."""
@@ -238,9 +243,8 @@ class LayerKv:
 
     def attend(self, queries: RowQuery, scale: float) -> Tensor:
         """Attend to what the method reads, after :meth:`append`; as :func:`attend_rows`."""
-        lists, block_size = None, self._page_size
+        lists, block_size = None, self._block_size
         if isinstance(self.method, BlockSelector):
-            block_size = self.method.block_size
             seen = queries.seen(self.rows.lengths)
             scores = self.method.block_scores(self, queries.query.float(), seen, scale)
             if scores is not None:

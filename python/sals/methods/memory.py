@@ -80,7 +80,7 @@ def footprint(
         )
         choosing = facts.n_layers * spec.index_bytes_per_token * tokens
         return Footprint(rows * token * tokens + choosing, rows * token * read + choosing)
-    bounds = rows * tokens * 4 * facts.head_dim / DEFAULT_BLOCK_SIZE if isinstance(method, Quest) else 0.0
+    bounds = rows * tokens * 4 * facts.head_dim / method.block_size if isinstance(method, Quest) else 0.0
     keys = rows * tokens * (token / 2) if isinstance(method, Oracle) else 0.0
     return Footprint(rows * token * tokens + bounds, rows * token * read + bounds + keys)
 

@@ -123,6 +123,8 @@ def attach(
         "layout": layout,
     }
     of_method = settings | {"budget": budget, "coverage": coverage}
+    if method == "sals" and budget is None:
+        del of_method["coverage"]
     chosen = _method(method, _given(of_method), calibration)
     if isinstance(chosen, BlockSelector | Evictor):
         _refuse(chosen, "sals and sketch", {"calibration": calibration, **shares, **runtime})

@@ -54,9 +54,14 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[misc]
         """Do nothing: rows are made with the first pass."""
 
     def begin(self, step: Step) -> None:
-        """Make room for a pass."""
-        if not step.is_prefill:
-            self.kv.begin(self._new_tokens(step))
+        """Make room for a pass; what a pass left that has not been completed is forgotten."""
+        if step.is_prefill:
+            return
+        new = self._new_tokens(step)
+        before = step.seq_lens.long().repeat_interleave(self._n_kv) - new
+        if not torch.equal(before, self.kv.seen):
+            self.kv.crop(before)
+        self.kv.begin(new)
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *_args: Any, **_kwargs: Any
