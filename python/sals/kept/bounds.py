@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-
 LARGEST = torch.finfo(torch.float16).max
 
 
