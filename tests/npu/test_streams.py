@@ -13,6 +13,7 @@ import operators
 import sals
 from npu.npu_calls import on_npu
 from sals import simulated_runtime
+from sals.planning import _stream_of_plans
 
 
 @pytest.fixture
@@ -85,6 +86,49 @@ def test_plan_async_runs_beside_the_step(runtime) -> None:
     with torch.npu.stream(other):
         plan = pending.wait().cpu()
     assert torch.equal(plan, calls.run("qsi_plan", calls.qsi_plan()))
+
+
+def test_plan_async_comes_after_the_lengths(runtime) -> None:
+    """Lengths that the current stream has yet to write are those that are planned for."""
+    call = on_npu(calls.qsi_plan())
+    lens = torch.zeros_like(call["seq_lens"])
+    main = torch.npu.Stream()
+    hold(runtime, main)
+    with torch.npu.stream(main):
+        lens.copy_(call["seq_lens"])
+        pending = sals.plan_async(operators.ops.qsi_plan, **{**call, "seq_lens": lens})
+    time.sleep(0.1)  # for a plan that does not wait
+    runtime.sals_npu_release()
+    assert torch.equal(pending.wait().cpu(), calls.run("qsi_plan", calls.qsi_plan()))
+
+
+def test_plan_async_orders_who_reads_the_plan(runtime) -> None:
+    """With the plan's own stream held, what comes after wait() waits, too; the host does not."""
+    call = on_npu(calls.qsi_plan())
+    side = _stream_of_plans(call["seq_lens"].device)
+    hold(runtime, side)
+    pending = sals.plan_async(operators.ops.qsi_plan, **call)
+    seen = pending.wait().clone()
+    copied = torch.npu.current_stream().record_event()
+    time.sleep(0.1)
+    assert not copied.query()
+    runtime.sals_npu_release()
+    assert torch.equal(seen.cpu(), calls.run("qsi_plan", calls.qsi_plan()))
+
+
+def test_lengths_may_be_let_go(runtime) -> None:
+    """Their memory goes to nobody else before the plan is made."""
+    call = calls.qsi_plan()
+    seq_lens = call.pop("seq_lens")
+    lens = seq_lens.npu()
+    hold(runtime, _stream_of_plans(lens.device))
+    pending = sals.plan_async(operators.ops.qsi_plan, lens, **call)
+    del lens
+    others = [torch.zeros_like(seq_lens, device="npu") for _ in range(8)]
+    torch.npu.current_stream().synchronize()
+    runtime.sals_npu_release()
+    assert torch.equal(pending.wait().cpu(), calls.run("qsi_plan", {"seq_lens": seq_lens, **call}))
+    assert all(other.eq(0).all() for other in others)
 
 
 def test_planned_step() -> None:
