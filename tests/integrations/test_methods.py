@@ -237,6 +237,23 @@ def test_rolling_positions_equal_original_ones_while_nothing_is_evicted(model: A
     assert relative_error(*outputs) <= INT8_CACHE
 
 
+def test_generation_goes_on_beyond_the_trained_length() -> None:
+    """Positions of 256 are all the model has; memory and positions stay bounded over three times as many."""
+    model = make_model(max_position_embeddings=256)
+    ids = random_ids(1, 100)
+    with attach(model, method="streaming", budget=64, positions="rolling") as handle:
+        positions, at = [], handle._rotary.at
+        handle._rotary.at = lambda asked, like: positions.append(int(asked.max())) or at(asked, like)
+        cache = handle.new_cache(1, 900)
+        text = model.generate(ids, max_new_tokens=668, do_sample=False, cache=cache)
+        assert text.shape[1] == 768 and cache.get_seq_length() == 767
+        assert max(positions[1:]) == 63
+        slots = 64 * (2 * 68 + 4) * 2 * 2
+        assert cache.resident_bytes() == slots
+        again, _ = run(model, text, [100, *[1] * 668], handle.new_cache(1, 900))
+    assert torch.equal(again[0, 99:767].argmax(-1), text[0, 100:])
+
+
 def test_selectors_and_evictors_by_instance(model: Any) -> None:
     method = make_method("h2o", budget=64, decay=0.9)
     with attach(model, method=method) as handle:
