@@ -17,13 +17,16 @@ PACKAGE_SOURCES := CMakeLists.txt pyproject.toml $(shell find include aicpu_tili
     \( -name '*.h' -o -name '*.cpp' -o -name '*.py' -o -name '*.in' -o -name CMakeLists.txt \) ! -name _build_info.py)
 CXX_SOURCES = $(shell git ls-files '*.h' '*.cpp')
 
-.PHONY: demo demo-quick demo-npu test test-all test-npu sanitize lint bench clean
+.PHONY: demo eval demo-quick demo-npu test test-all test-npu sanitize lint bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sals demo
 
 demo-quick: $(VENV)/.demo
 	$(BIN)/sals demo --quick
+
+eval: $(VENV)/.demo
+	$(BIN)/sals eval
 
 demo-npu: $(VENV_NPU)/.demo
 	$(VENV_NPU)/bin/sals demo --device npu
