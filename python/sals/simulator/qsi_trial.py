@@ -36,6 +36,7 @@ class QsiTrial:
     plan: str | None = "auto"
     data_seed: int = 0
     library: Path = KERNEL
+    distinct: int = 0  # requests with pages of their own; the others share theirs. 0: all
 
     def __post_init__(self) -> None:
         """Reject sizes of which there is no random data."""
@@ -53,21 +54,31 @@ class QsiTrial:
         rng = np.random.default_rng(self.data_seed)
         pages_of_request = -(-self.seq_len // self.page_size)
         dense = self.layout == "BSND"
-        num_pages = self.batch if dense else self.batch * pages_of_request
+        distinct = self.distinct or self.batch
+        num_pages = self.batch if dense else distinct * pages_of_request
         tokens = self.seq_len if dense else self.page_size
         words = self.rank // INT4_PER_WORD
         cache = layouts.cache_shape(self.layout, num_pages, tokens, self.heads, words, np.int32)
         scale = layouts.scale_shape(self.layout, num_pages, tokens, self.heads)
         query = (self.batch, self.s_q, self.heads)
-        table = rng.permutation(num_pages).astype(np.int32).reshape(self.batch, -1)
+        table = None if dense else self._table(rng, distinct, pages_of_request)
         return {
             "query": random_words(rng, (*query, words)),
             "query_scale": rng.uniform(0.02, 0.08, query).astype(np.float32),
             "key_cache": random_words(rng, cache),
             "key_scale": rng.uniform(0.05, 0.3, scale).astype(np.float32),
             "seq_lens": np.full(self.batch, self.seq_len, np.int32),
-            "block_table": None if dense else table,
+            "block_table": table,
         }
+
+    def _table(self, rng: np.random.Generator, distinct: int, pages: int) -> np.ndarray:
+        """Pages in random order. Neighbours share them, each in an order of its own."""
+        owned = rng.permutation(distinct * pages).astype(np.int32).reshape(distinct, pages)
+        return (
+            owned
+            if distinct == self.batch
+            else rng.permuted(owned[np.arange(self.batch) * distinct // self.batch], axis=1)
+        )
 
     def keywords(self) -> dict[str, Any]:
         """Arguments of `run_qsi` that the reference takes, too."""
