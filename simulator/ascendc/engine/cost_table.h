@@ -88,6 +88,7 @@ inline constexpr VectorRate VECTOR_RATES[] = {
     {Unit::REPEATS, 1, 1, "Brcb"},  // 8 lanes in, 8 blocks out
     // [assumed] UB to UB with a mask, at the rate of the unmasked copy
     {Unit::BYTES, 256, 256, "Copy"},
+    {Unit::REPEATS, 1, 1, "SetCmpMask GetCmpMask"},  // [assumed] 16 bytes to and from a register
 };
 
 // Banks of the UB: address bits 5 to 8 are the group, bits 16 and 17 the bank within the group [doc].

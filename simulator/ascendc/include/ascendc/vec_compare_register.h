@@ -34,9 +34,9 @@ T compare_register_as(const char* api, sim::Where where) {
 
 constexpr uint32_t COMPARE_REGISTER_ALIGNMENT = 16;
 
-inline void describe_register_move(sim::Instruction& instruction, sim::Where where) {
+inline void describe_register_move(const char* name, sim::Instruction& instruction, sim::Where where) {
     instruction.pipe = sim::Pipe::V;
-    instruction.name = "Copy";  // priced as a repeat of it
+    instruction.name = name;  // priced as a repeat of it
     instruction.where = where;
     instruction.work.repeats = 1;
     instruction.work.elem_bytes = 1;
@@ -102,7 +102,7 @@ void SetCmpMask(const LocalTensor<T>& src, sim::Where where = sim::Where::here()
     call.check_place("src", src, internal::COMPARE_REGISTER_ALIGNMENT);
     if (!call.ok()) return;
     sim::Instruction instruction;
-    internal::describe_register_move(instruction, where);
+    internal::describe_register_move("SetCmpMask", instruction, where);
     instruction.accesses = {
         {sim::Mem::UB, sim::Use::READ_MOVE, sim::Span::run(src.sim_begin(), CompareRegister::BYTES)}};
     instruction.run = [core = call.core(), begin = src.sim_begin()] {
@@ -123,7 +123,7 @@ void GetCmpMask(const LocalTensor<T>& dst, sim::Where where = sim::Where::here()
     call.check_place("dst", dst, internal::COMPARE_REGISTER_ALIGNMENT);
     if (!call.ok()) return;
     sim::Instruction instruction;
-    internal::describe_register_move(instruction, where);
+    internal::describe_register_move("GetCmpMask", instruction, where);
     instruction.accesses = {{sim::Mem::UB, sim::Use::WRITE_MOVE, sim::Span::run(dst.sim_begin(), SPACE)}};
     instruction.run = [core = call.core(), begin = dst.sim_begin()] {
         sim::Memory& ub = core->memory(sim::Mem::UB);
