@@ -67,9 +67,10 @@ def test_product_added_to_what_l0c_holds(library, name, shape, seed):
 
 @pytest.mark.parametrize("name", ("int8", "float"))
 @pytest.mark.parametrize("shape", [(1, 100, 64), (33, 50, 40)])
-def test_product_with_bias(library, name, shape):
+@pytest.mark.parametrize("bias_from", ("biased", "table"))  # a tensor, or the beginning of the bias table
+def test_product_with_bias(library, name, shape, bias_from):
     bias = np.arange(-100, 156).astype(result_type(name))
-    expected, y = multiply(library, f"biased_{name}", name, shape, bias=bias)
+    expected, y = multiply(library, f"{bias_from}_{name}", name, shape, bias=bias)
     np.testing.assert_array_equal(y, (expected + bias[: shape[1]]).astype(y.dtype))
 
 

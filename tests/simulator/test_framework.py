@@ -34,6 +34,13 @@ def test_queues(library, run_clean, entry, factor, seed):
     np.testing.assert_array_equal(y, x * np.float32(factor))
 
 
+def test_tensors_of_the_allocator_follow_each_other(library, run_clean):
+    x = np.random.default_rng(0).standard_normal(TILE).astype(np.float32)
+    y = np.zeros(2 * TILE, np.float32)
+    run_clean(library, "allocated", {"x": x, "y": simulator.output(y)}, kind="vector", cores=1)
+    np.testing.assert_array_equal(y, np.concatenate([2 * x, x]))
+
+
 MISUSE = [
     ("memcheck", "68 bytes asked for, the buffer has 64"),
     ("memcheck", "bytes left"),

@@ -45,8 +45,10 @@ KernelLibrary::~KernelLibrary() { dlclose(handle_); }
 void* KernelLibrary::entry(const std::string& name) const {
     void* symbol = dlsym(handle_, name.c_str());
     if (symbol == nullptr) {
-        throw std::runtime_error("sals: " + path_ + " has no entry " + name +
-                                 ". A kernel is found by name if it is declared extern \"C\" __global__.");
+        throw std::runtime_error(
+            "sals: " + path_ + " has no entry " + name +
+            ". A kernel is found by name if it is declared extern \"C\" __global__, else by its mangled "
+            "name, which nm -D shows.");
     }
     return symbol;
 }

@@ -72,6 +72,10 @@ void SimCore::raise_flag(Pipe src, Pipe dst, int id, const Clock& known, Where w
                  " may run before the WaitFlag for the previous one: the flag is one bit and would be "
                  "lost. Wait first, or use another event id."});
     }
+    if (f.set) {  // reported: the run goes on as if it had not been lost, and may show more
+        ++f.lost;
+        return;
+    }
     f.set = true;
     f.time = time;
     f.clock = known;
@@ -85,7 +89,8 @@ void SimCore::raise_flag(Pipe src, Pipe dst, int id, const Clock& known, Where w
 
 void SimCore::lower_flag(Pipe src, Pipe dst, int id, uint32_t index, Clock& into, Where where) {
     EventFlag& f = flag(src, dst, id);
-    f.set = false;
+    f.set = f.lost > 0;
+    f.lost = std::max(0, f.lost - 1);
     f.consumed = index;
     f.waited_at = where;
     into.join(f.clock);

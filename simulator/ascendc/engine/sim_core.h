@@ -27,6 +27,7 @@ inline constexpr uint8_t TILE_EMPTY = 0, TILE_IN_USE = 1, TILE_FULL = 2;  // L0C
 
 struct EventFlag {
     bool set = false;
+    int lost = 0;           // sets that came while it was set
     double time = 0;        // cycle of the set
     Clock clock;            // what the setting pipe knew
     Where where;            // of the set

@@ -11,6 +11,7 @@
 #include "ascendc/load_data.h"
 #include "ascendc/load_data_3d.h"
 #include "ascendc/load_data_transpose.h"
+#include "ascendc/local_mem_allocator.h"
 #include "ascendc/local_tensor.h"
 #include "ascendc/mmad.h"
 #include "ascendc/raw_builtins.h"

@@ -5,7 +5,7 @@
 
 namespace {
 
-enum class Start { ZERO, ACCUMULATE, BIAS };
+enum class Start { ZERO, ACCUMULATE, BIAS, TABLE };
 
 // p: m, n, k, fractals of A, fractals of B, kDirectionAlign. y: C [m, n].
 template <class T, class C, Start start>
@@ -14,12 +14,13 @@ void product(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR y, GM_ADDR params) {
     SetAtomicNone();
     stage(0, a, p[3]);
     stage(L1_SECOND, b, p[4]);
-    if constexpr (start == Start::BIAS) stage(L1_THIRD, bias, 2);
+    constexpr bool biased = start == Start::BIAS || start == Start::TABLE;
+    if constexpr (biased) stage(L1_THIRD, bias, 2);
     PipeBarrier<PIPE_ALL>();
     load(TPosition::A2, 0, p[3]);
     load(TPosition::B2, L1_SECOND, p[4]);
-    const LocalTensor<C> table(TPosition::C2, 64, 240);
-    if constexpr (start == Start::BIAS) {
+    const LocalTensor<C> table(TPosition::C2, start == Start::TABLE ? 0 : 64, 240);
+    if constexpr (biased) {
         const LocalTensor<C> staged(TPosition::C1, L1_THIRD, 240);
         DataCopy(table, staged, DataCopyParams(1, 15, 0, 0));
     }
@@ -35,6 +36,8 @@ void product(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR y, GM_ADDR params) {
         mmad.cmatrixInitVal = false;
         Mmad(c, l0a, l0b, table, mmad);
     } else {
+        mmad.cmatrixSource = start == Start::TABLE;
+        mmad.cmatrixInitVal = start != Start::TABLE;
         Mmad(c, l0a, l0b, mmad);
     }
     if constexpr (start == Start::ACCUMULATE) {
@@ -120,6 +123,8 @@ PRODUCT(sum_int8, int8_t, int32_t, ACCUMULATE)
 PRODUCT(sum_half, half, float, ACCUMULATE)
 PRODUCT(biased_int8, int8_t, int32_t, BIAS)
 PRODUCT(biased_float, float, float, BIAS)
+PRODUCT(table_int8, int8_t, int32_t, TABLE)
+PRODUCT(table_float, float, float, TABLE)
 
 ENTRY unit_flags(GM_ADDR a, GM_ADDR b, GM_ADDR y) { handed_over<true>(a, b, y); }
 ENTRY no_unit_flags(GM_ADDR a, GM_ADDR b, GM_ADDR y) { handed_over<false>(a, b, y); }

@@ -72,6 +72,23 @@ ENTRY queues_in_place(GM_ADDR x, GM_ADDR y, GM_ADDR tiling) {
 }
 
 // One wrong use per case.
+// y = x + x, in tensors that no TPipe knows, by the words of toolkits that name the cores of a kernel.
+extern "C" __global__ __vector__ void allocated(GM_ADDR x, GM_ADDR y) {
+    InitSocState();
+    LocalMemAllocator<Hardware::UB> ub;
+    const LocalTensor<float> from = ub.Alloc<float, TILE>();
+    const LocalTensor<float> to = ub.Alloc<TPosition::VECOUT, float>(TILE);
+    static_assert(IsSameType<decltype(from), decltype(to)>::value && !IsSameType<int8_t, int4b_t>::value);
+    DataCopy(from, gm<float>(x), TILE);
+    SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+    WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+    Add(to, from, from, TILE);
+    SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+    WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+    DataCopy(gm<float>(y), to, TILE);
+    DataCopy(gm<float>(y)[TILE], from, ub.GetCurAddr() / sizeof(float) / 2);
+}
+
 ENTRY misuse(GM_ADDR params) {
     if (GetBlockIdx() != 0) return;
     const Parameters p(params);

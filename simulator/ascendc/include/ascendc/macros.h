@@ -16,6 +16,11 @@
 #define __inout_pipe__(...)
 #define __in_pipe__(...)
 #define __out_pipe__(...)
+// On which cores a kernel runs, and how it is scheduled: the launch decides here.
+#define __cube__
+#define __vector__
+#define __mix__(...)
+#define __schedmode__(...)
 
 #define GM_ADDR uint8_t*
 

@@ -47,7 +47,7 @@ struct MmadParams {
     bool enWinogradB = false;
     uint8_t unitFlag = 0;          // 0: off. 2: keeps the tile, 3: hands it to Fixpipe
     bool kDirectionAlign = false;  // float: fractals of A come in pairs along k
-    bool cmatrixSource = false;    // follows from the bias tensor's place
+    bool cmatrixSource = false;    // without a bias tensor: start from the beginning of the bias table
     bool cmatrixInitVal = true;    // start from zero
 };
 
@@ -153,14 +153,11 @@ __aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm,
     static_assert(internal::is_mmad_combination<T, U, S>,
                   "Mmad multiplies int8 or int4 to int32, half, bfloat16 or float to float");
     const bool from_zero = params.cmatrixInitVal && !params.isBias;
-    if (!from_zero && params.cmatrixSource) {
-        internal::CallCheck("Mmad", where)
-            .fail("cmatrixSource asks for a bias: pass the bias tensor to Mmad");
-        return;
-    }
+    const auto start = from_zero              ? internal::StartValue::ZERO
+                       : params.cmatrixSource ? internal::StartValue::BIAS
+                                              : internal::StartValue::L0C;
     internal::issue_mmad<T, U>({internal::place_of(dst), internal::place_of(fm), internal::place_of(filter)},
-                               params, from_zero ? internal::StartValue::ZERO : internal::StartValue::L0C, 0,
-                               where);
+                               params, start, 0, where);
 }
 
 template <typename T, typename U, typename S, typename V>

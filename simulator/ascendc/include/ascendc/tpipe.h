@@ -160,9 +160,9 @@ private:
         if (capacity != 0 && used + uint64_t{num} * rounded > capacity) {
             core.report(sim::Check::MEMCHECK, where,
                         std::string("InitBuffer: ") + sim::name_of(mem) + " has " +
-                            std::to_string(capacity - used) + " of " + std::to_string(capacity) +
-                            " bytes left, " + std::to_string(num) + " x " + std::to_string(rounded) +
-                            " asked for.");
+                            std::to_string(capacity - (used < capacity ? used : capacity)) + " of " +
+                            std::to_string(capacity) + " bytes left, " + std::to_string(num) + " x " +
+                            std::to_string(rounded) + " asked for.");
         }
         internal::Buffer* first = &buffers_[num_buffers_];
         for (uint32_t i = 0; i < num; ++i) {

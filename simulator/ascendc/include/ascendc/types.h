@@ -2,6 +2,7 @@
 // types.h - the enumerations of Ascend C, and what they mean to the engine.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/types.h"
 
@@ -111,6 +112,11 @@ enum class DcciDst : uint64_t { CACHELINE_ALL = 0, CACHELINE_UB, CACHELINE_OUT, 
 enum class MemDsbT : uint8_t { ALL = 0, DDR, UB, SEQ };
 enum class DataFormat : uint8_t { ND = 0, NZ, NCHW, NC1HWC0, NHWC, NCDHW, NDC1HWC0, FRACTAL_Z_3D };
 
+template <typename T, typename U>
+struct IsSameType {
+    static constexpr bool value = std::is_same_v<T, U>;
+};
+
 constexpr uint32_t ONE_BLK_SIZE = 32;           // bytes of a datablock
 constexpr uint32_t ONE_REPEAT_BYTE_SIZE = 256;  // bytes a vector instruction handles per repeat
 constexpr int32_t DEFAULT_BLK_NUM = 8;          // datablocks of a repeat
@@ -118,6 +124,7 @@ constexpr int32_t DEFAULT_BLK_STRIDE = 1;
 constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
 constexpr uint8_t HALF_DEFAULT_REPEAT_STRIDE = 4;
 constexpr int32_t MAX_REPEAT_TIMES = 255;
+constexpr int32_t BLOCK_CUBE = 16;  // rows and columns that the cube multiplies at once
 
 // The memory behind a position of architecture 2201.
 constexpr sim::Mem mem_of(TPosition position) {
