@@ -41,6 +41,13 @@ def test_tensors_of_the_allocator_follow_each_other(library, run_clean):
     np.testing.assert_array_equal(y, np.concatenate([2 * x, x]))
 
 
+def test_a_kernel_that_runs_off_its_stack_is_an_error(library, run_clean):
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="more than 512 KiB of stack"):
+            simulator.launch(library, "large_frame", {"p": np.zeros(1, np.int32)}, kind="vector", cores=2)
+    test_queues(library, run_clean, "queues", 2.5, 1)
+
+
 MISUSE = [
     ("memcheck", "68 bytes asked for, the buffer has 64"),
     ("memcheck", "bytes left"),

@@ -8,6 +8,7 @@
 
 #include "engine/cost.h"
 #include "engine/scheduler.h"
+#include "engine/stack_guard.h"
 
 namespace sals::sim {
 
@@ -186,7 +187,10 @@ const CrossCoreMessage& Chip::barrier_result(bool aiv_only, int generation) cons
 // ---- run -------------------------------------------------------------------------------------------------
 
 LaunchResult Chip::run() {
-    scheduler_->run();
+    {
+        const StackGuard guard;
+        scheduler_->run();
+    }
     const bool stuck = std::any_of(cores_.begin(), cores_.end(),
                                    [](const auto& core) { return !core->finished() || !core->idle(); });
     if (stuck) {

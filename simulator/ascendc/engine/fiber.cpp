@@ -21,14 +21,16 @@
 
 namespace sals::sim {
 
-static constexpr size_t GUARD_BYTES = 4096;
+static constexpr size_t GUARD_BYTES = 16 * 1024 * 1024;  // of addresses: local arrays may jump far
 static constexpr size_t STACK_BYTES = 512 * 1024;
 
+static thread_local Fiber* running = nullptr;
+
 Fiber::Fiber(std::function<void()> body) : body_(std::move(body)) {
-    stack_ = mmap(nullptr, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    stack_ = mmap(nullptr, GUARD_BYTES + STACK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                  -1, 0);
     if (stack_ == MAP_FAILED) throw std::bad_alloc();
-    mprotect(stack_, GUARD_BYTES, PROT_NONE);
+    mprotect(static_cast<char*>(stack_) + GUARD_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE);
     getcontext(&inside_);
     inside_.uc_stack.ss_sp = static_cast<char*>(stack_) + GUARD_BYTES;
     inside_.uc_stack.ss_size = STACK_BYTES;
@@ -62,9 +64,17 @@ void Fiber::run() {
 }
 
 void Fiber::resume() {
+    Fiber* const before = running;
+    running = this;
     SALS_START_SWITCH(&fake_stack_outside_, inside_.uc_stack.ss_sp, inside_.uc_stack.ss_size);
     swapcontext(&outside_, &inside_);
     SALS_FINISH_SWITCH(fake_stack_outside_, nullptr, nullptr);
+    running = before;
+    if (overflown_) {
+        throw std::runtime_error("the kernel's local variables need more than " +
+                                 std::to_string(STACK_BYTES / 1024) +
+                                 " KiB of stack. Keep large arrays in tensors or in GM.");
+    }
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
@@ -72,6 +82,16 @@ void Fiber::pause() {
     SALS_START_SWITCH(&fake_stack_inside_, outside_bottom_, outside_size_);
     swapcontext(&inside_, &outside_);
     SALS_FINISH_SWITCH(fake_stack_inside_, &outside_bottom_, &outside_size_);
+}
+
+void Fiber::leave_if_overflown(const void* address) {
+    if (running == nullptr) return;
+    const auto at = reinterpret_cast<uintptr_t>(address),
+               guard = reinterpret_cast<uintptr_t>(running->stack_);
+    if (at < guard || at >= guard + GUARD_BYTES) return;
+    running->overflown_ = true;
+    running->finished_ = true;
+    setcontext(&running->outside_);
 }
 
 }  // namespace sals::sim

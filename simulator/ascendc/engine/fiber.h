@@ -21,6 +21,10 @@ public:
     void pause();   // go back to resume(); call from inside
     bool finished() const { return finished_; }
 
+    // From the handler of a fault at `address`: if it lies below the stack of the fiber that runs on this
+    // thread, the fiber ends and its resume() throws; then this does not return.
+    static void leave_if_overflown(const void* address);
+
 private:
     static void entry(unsigned low, unsigned high);
     void run();
@@ -29,6 +33,7 @@ private:
     void* stack_;
     ucontext_t inside_{}, outside_{};
     bool finished_ = false;
+    bool overflown_ = false;
     std::exception_ptr error_;
     // What AddressSanitizer wants to know about a change of stacks.
     [[maybe_unused]] void* fake_stack_inside_ = nullptr;

@@ -89,6 +89,12 @@ extern "C" __global__ __vector__ void allocated(GM_ADDR x, GM_ADDR y) {
     DataCopy(gm<float>(y)[TILE], from, ub.GetCurAddr() / sizeof(float) / 2);
 }
 
+ENTRY large_frame(GM_ADDR params) {
+    volatile uint8_t local[1024 * 1024];
+    local[0] = static_cast<uint8_t>(*gm<int32_t>(params).GetPhyAddr());
+    local[sizeof(local) - 1] = local[0];
+}
+
 ENTRY misuse(GM_ADDR params) {
     if (GetBlockIdx() != 0) return;
     const Parameters p(params);
