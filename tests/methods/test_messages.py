@@ -10,6 +10,7 @@ import torch
 
 from methods.rows import Requests, new_layer, prompt, step
 from sals.methods import make_method
+from sals.methods.tuning import find_coverage
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("h3o", {}, r"method must be one of dense, sals, .*, got 'h3o'"),
@@ -70,6 +71,26 @@ def test_a_selector_that_runs_out_of_room() -> None:
     step(kv, requests, 48, 50)
     with pytest.raises(ValueError, match=r"max_len must be at least 51, got 50"):
         step(kv, requests, 50, 51)
+
+
+def test_wrong_shapes() -> None:
+    requests = Requests.random(2, 60)
+    kv = new_layer(make_method("h2o", budget=40))
+    with pytest.raises(ValueError, match=r"lens must be 2 numbers from 0 to 50, got \[50, 51\]"):
+        prompt(kv, requests, 50, torch.tensor([50, 51]))
+    prompt(kv, requests, 50)
+    lens = torch.ones(2, dtype=torch.int64)
+    key = requests.key[:, 50:51]
+    with pytest.raises(ValueError, match=r"key must have shape .* = \[2, 1, 64\], got \[1, 1, 64\]"):
+        kv.append(key[:1], key, lens)
+    with pytest.raises(ValueError, match=r"value must have shape .* = \[2, 1, 64\], got \[2, 1, 32\]"):
+        kv.append(key, key[..., :32], lens)
+    with pytest.raises(ValueError, match=r"lens must be 2 numbers from 0 to 1, got \[1\]"):
+        kv.append(key, key, lens[:1])
+    method = make_method("stca", budget=100)
+    for scores in ([], [torch.ones(3)], [torch.ones(2, 5), torch.ones(2, 6)]):
+        with pytest.raises(ValueError, match=r"scores must be tensors of one shape \[rows, tokens\], got"):
+            find_coverage(method, scores, 50)
 
 
 def test_wrong_use_of_attach() -> None:

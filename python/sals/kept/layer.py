@@ -186,7 +186,13 @@ class LayerKv:
             Softmax scale.
         scores : Tensor[float32], shape (rows, s_q), optional
             What :meth:`prompt_scores` would give.
+
+        Raises
+        ------
+        ValueError
+            If a shape is wrong.
         """
+        self._check_shapes(key, value, lens, len(lens))
         self.start(len(lens))
         index = torch.arange(key.shape[1], device=self._device)
         new = index < lens[:, None]
@@ -217,7 +223,14 @@ class LayerKv:
         return self.scorer.mass(query, self.scorer.features(key), seen, scale, None)
 
     def append(self, key: Tensor, value: Tensor, lens: Tensor) -> None:
-        """Add the tokens of a pass: key, value (rows, s_q, head_dim), of which `lens` (rows,) are real."""
+        """Add the tokens of a pass: key, value (rows, s_q, head_dim), of which `lens` (rows,) are real.
+
+        Raises
+        ------
+        ValueError
+            If a shape is wrong, or a selector has no room for the tokens.
+        """
+        self._check_shapes(key, value, lens, len(self.rows))
         index = torch.arange(key.shape[1], device=self._device)
         new = index < lens[:, None]
         if self._evictor is None and bool((self.seen + lens > self._max_tokens).any()):
@@ -226,6 +239,19 @@ class LayerKv:
             )
         self._write(new, key, value, self.seen[:, None] + index, None)
         self.seen = self.seen + lens
+
+    def _check_shapes(self, key: Tensor, value: Tensor, lens: Tensor, rows: int) -> None:
+        expected = [rows, key.shape[1] if key.dim() > 1 else 1, self.head_dim]
+        for name, tensor in (("key", key), ("value", value)):
+            if list(tensor.shape) != expected:
+                raise ValueError(
+                    f"sals.kept: {name} must have shape [rows, s_q, head_dim] = {expected}, "
+                    f"got {list(tensor.shape)}"
+                )
+        if tuple(lens.shape) != (rows,) or bool((lens > expected[1]).any()) or bool((lens < 0).any()):
+            raise ValueError(
+                f"sals.kept: lens must be {rows} numbers from 0 to {expected[1]}, got {lens.tolist()}"
+            )
 
     def _write(
         self, new: Tensor, key: Tensor, value: Tensor, positions: Tensor, scores: Tensor | None

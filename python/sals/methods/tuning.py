@@ -74,7 +74,7 @@ def find_coverage(method: Stca, scores: Sequence[Tensor], budget: float) -> Cove
     Raises
     ------
     ValueError
-        If even a coverage of 0 keeps more than the budget.
+        If even a coverage of 0 keeps more than the budget, or the scores are of other shapes.
 
     Warns
     -----
@@ -82,6 +82,11 @@ def find_coverage(method: Stca, scores: Sequence[Tensor], budget: float) -> Cove
         If heads keep very different numbers of tokens (raise min_keep), if the coverage is outside the usual
         range, or if the whole text fits the budget.
     """
+    shapes = [list(layer.shape) for layer in scores]
+    if not shapes or any(len(shape) != 2 or shape != shapes[0] for shape in shapes):
+        raise ValueError(
+            f"sals.methods.tuning: scores must be tensors of one shape [rows, tokens], got {shapes[:3]}"
+        )
     lengths = [torch.full((len(layer),), layer.shape[1], device=layer.device) for layer in scores]
     covers = [method.cover(layer, length) for layer, length in zip(scores, lengths, strict=True)]
 
