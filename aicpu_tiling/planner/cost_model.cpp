@@ -81,9 +81,11 @@ int64_t merge_cycles(PlanOp op, int64_t unit_parts, int64_t row_tokens) {
         const int64_t scores = row_tokens / DEFAULT_BLOCK_SIZE;
         return SYNC_ALL + 430 + ceil_div(scores * 3, int64_t{10});
     }
-    // Three passes over one slice of a partial output: rescale, add, store or carry.
+    // A unit fetches its parts, folds them and stores the result, one after the other: 1900 cycles by the
+    // simulator, most of it latency. A part adds three passes over its slice: rescale, add, store or carry.
+    constexpr int64_t UNIT = 1900;
     const int64_t part = 3 * (ceil_div(MERGE_SLICE_ROWS * HEAD_DIM, LANES) + VECTOR_START);
-    return SYNC_ALL + unit_parts * part;
+    return SYNC_ALL + UNIT + unit_parts * part;
 }
 
 }  // namespace sals
