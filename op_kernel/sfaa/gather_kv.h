@@ -49,11 +49,11 @@ public:
         if (joins_pairs_) pair_up();
     }
 
-    // Fetches the first half of the planned task, before the cube core has to wait for anything.
+    // Fetches some of the planned task, before the cube core has to wait for anything.
     SALS_DEVICE void begin(const Task& task) {
         WaitFlag<HardEvent::MTE1_MTE2>(L1_KV_EMPTY + task.number % SFAA_KV_SLOTS);
         fetched_ = 0;
-        for (int32_t columns = 0; 2 * columns < task.columns; ++fetched_) {
+        for (int32_t columns = 0; 100 * columns < EARLY_PERCENT * task.columns; ++fetched_) {
             columns += fetch(task, stretches_[fetched_]);
         }
     }
@@ -68,6 +68,7 @@ private:
     using HardEvent = AscendC::HardEvent;
     static constexpr int32_t TASK_TOKENS = sfaa_task_tokens(HEAD_DIM);
     static constexpr int32_t PLANES = HEAD_DIM / PLANE_BYTES;
+    static constexpr int32_t EARLY_PERCENT = 30;  // of a task; weights stand behind it in the queue
     static constexpr int32_t WORD = sizeof(int32_t);
     static constexpr int32_t PLANE_WORDS = PLANE_BYTES / WORD;
     static constexpr int32_t TWIN_WORDS = SFAA_TASK_BYTES / WORD;  // from keys to values in L1
