@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from sals.selection import Selection
-from sals.simulator import Finding
+from sals.simulator import Finding, Result
 from sals.simulator.qsi import qsi_roofline, run_qsi
 from sals.simulator.qsi_trial import QsiTrial
 from sals.simulator.sfaa_trial import SfaaTrial
@@ -81,6 +81,11 @@ def selection_cycles(candidates: int, order: str) -> float:
     _, _, result = run_qsi(
         **arguments, **trial.keywords(), selection=selection, cores=1, trace=True, race_detection=False
     )
+    return vector_cycles(result)
+
+
+def vector_cycles(result: Result) -> float:
+    """Cycles in which vector units select, of a run with a trace and one row."""
     trace = result.trace
     assert trace is not None
     selects = np.array([Path(file).name.startswith(SELECTION_FILES) for file in trace.files])
