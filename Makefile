@@ -14,10 +14,10 @@ SANITIZE_DIR := build/sanitize
 # build would install torch a second time.
 BUILD_REQUIRES := $(shell sed -n 's/^requires = \[\(.*\)\]/\1/p' pyproject.toml | tr -d ',')
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml $(shell find include aicpu_tiling op_host op_kernel simulator python -type f \
-    \( -name '*.h' -o -name '*.cpp' -o -name '*.py' -o -name '*.in' -o -name CMakeLists.txt \) ! -name _build_info.py)
-CXX_SOURCES = $(shell git ls-files '*.h' '*.cpp')
+    \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.py' -o -name '*.in' -o -name CMakeLists.txt \) ! -name _build_info.py)
+CXX_SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.cu')
 
-.PHONY: demo eval demo-quick demo-npu test test-all test-npu sanitize lint bench clean
+.PHONY: demo eval demo-quick demo-npu test test-all test-npu test-cuda sanitize lint bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sals demo
@@ -32,10 +32,10 @@ demo-npu: $(VENV_NPU)/.demo
 	$(VENV_NPU)/bin/sals demo --device npu
 
 test: $(VENV)/.test
-	$(BIN)/pytest -m "not slow and not demo and not npu"
+	$(BIN)/pytest -m "not slow and not demo and not npu and not cuda"
 
 test-all: $(VENV)/.test $(VENV)/.demo $(VENV_NPU)/.demo
-	$(BIN)/pytest -m "not npu"
+	$(BIN)/pytest -m "not npu and not cuda"
 	$(VENV_NPU)/bin/pytest tests/npu -m "npu and demo"
 	$(MAKE) test-npu
 
@@ -47,6 +47,13 @@ test-npu: $(VENV_NPU)/.test
 	$(VENV_NPU)/bin/pytest tests/npu -m "npu and not demo"
 	TASK_QUEUE_ENABLE=0 $(VENV_NPU)/bin/pytest $(IN_EVERY_MODE) -m "npu and not demo"
 	TASK_QUEUE_ENABLE=2 $(VENV_NPU)/bin/pytest $(IN_EVERY_MODE) -m "npu and not demo"
+
+# Needs a CUDA device, nvcc, and a sals installed here with SALS_BACKEND=cuda (docs/how-to/use-cuda.md).
+test-cuda:
+	$(PYTHON) -c "import sals, torch; from pathlib import Path; \
+	    assert torch.cuda.is_available() and Path(sals.__file__).with_name('_cuda.so').exists(), \
+	    'needs a CUDA device and a sals built with SALS_BACKEND=cuda'"
+	$(PYTHON) -m pytest tests/gpu -m cuda
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.bench_plan

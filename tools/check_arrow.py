@@ -2,7 +2,8 @@
 """Check the dependency arrow between the layers by their ``#include`` lines.
 
 ``include/sals`` <- everything; planner <- {AI CPU shell, op_host, CPU backend, tests}; simulator engine <-
-{simulator's Ascend C headers, ``python/csrc/sim``}; only ``python/csrc/ops`` includes torch; only
+{simulator's Ascend C headers, ``python/csrc/sim``}; torch is included by ``python/csrc/ops`` and by the bindings
+of devices, ``python/csrc/cuda`` and ``npu``; only
 ``python/csrc/core`` and ``python/csrc/sim`` include pybind11. Kernels see Ascend C, never whose it is.
 """
 
@@ -13,10 +14,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE_LINE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-SOURCE_SUFFIXES = {".h", ".hpp", ".cpp"}
+SOURCE_SUFFIXES = {".h", ".hpp", ".cpp", ".cu"}
 
 # Where the build looks for a header of ours, after the including file's own folder.
 SEARCH_PATHS = ("include", "aicpu_tiling", "python/csrc", "op_host", "op_kernel")
+CUDA_PATHS = ("include", "aicpu_tiling", "python/csrc", "simulator/cuda")
 SIMULATOR_PATHS = ("include", "python/csrc", "simulator/ascendc", "simulator/ascendc/include")
 
 EXTERNAL_KINDS = (
@@ -24,6 +26,7 @@ EXTERNAL_KINDS = (
     ("pybind11", re.compile(r"pybind11/")),
     ("intrinsics", re.compile(r"(immintrin|x86intrin|cpuid|arm_neon|arm_sve)\.h$")),
     ("ascendc", re.compile(r"(kernel_operator|kernel_tensor|kernel_event)\w*\.h$|lib/")),
+    ("cuda", re.compile(r"cuda_(runtime_api|fp16|bf16)\.h$")),
     ("aicpu", re.compile(r"(cust_)?cpu_\w+\.h$|aicpu")),
     ("cann", re.compile(r"(register|exe_graph|graph|tiling|platform|ge|acl|aclnn\w*|opdev|utils/log)/")),
     ("system", re.compile(r"(dlfcn|ucontext|unistd|sys/mman|sanitizer/\w+)\.h$")),
@@ -56,6 +59,13 @@ LAYERS = (
         ("include/sals", "aicpu_tiling", "python/csrc/cpu", "python/csrc/ops"),
         ("std", "torch"),
     ),
+    Layer(
+        "python/csrc/cuda",
+        ("include/sals", "aicpu_tiling", "python/csrc/ops", "python/csrc/cuda", "simulator/cuda"),
+        ("std", "torch", "cuda"),
+        CUDA_PATHS,
+    ),
+    Layer("simulator/cuda", ("python/csrc/cpu", "simulator/cuda"), ("std", "system"), CUDA_PATHS),
     Layer("simulator/ascendc/engine", ("simulator/ascendc/engine",), ("std", "system"), SIMULATOR_PATHS),
     Layer(
         "simulator/ascendc/include",

@@ -66,6 +66,9 @@ def _load_operators() -> None:
             f"got {torch.__version__}. Install torch=={TORCH_VERSION}, or build sals again."
         )
     torch.ops.load_library(str(library))
+    cuda_library = library.with_name("_cuda.so")
+    if cuda_library.exists() and torch.version.cuda is not None:
+        torch.ops.load_library(str(cuda_library))
     npu_library = library.with_name("_npu.so")
     if npu_library.exists() and importlib.util.find_spec("torch_npu") is not None:
         importlib.import_module("torch_npu")

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// npu_support.h - what every NPU operator does: contiguous inputs, placed results.
+// npu_support.h - what the NPU operators ask their device.
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include <vector>
-
-#include "ops/read_calls.h"
+#include "ops/device_results.h"
 
 namespace sals::ops {
-
-// The tensor side by side in memory; undefined stays undefined.
-at::Tensor packed(const Arguments& a, const char* name);
-
-// A new tensor, or for the .out form the caller's, which must have just this shape and dtype.
-at::Tensor result_on(const Arguments& a, const char* name, const std::vector<int64_t>& shape,
-                     at::ScalarType type, const at::Device& device);
 
 int64_t core_count(const at::Device& device);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // schema.cpp - the operators torch.ops.sals.*: names, arguments, defaults. Backends register by dispatch key.
+// The CUDA kernels on a CPU are the same operators under another name (ops/library.h).
 #include <torch/library.h>
 
 #include <string>
 
+#include "ops/library.h"
 #include "sals/limits.h"
 
 namespace sals::ops {
@@ -38,7 +40,7 @@ void define(torch::Library& m, const std::string& name, const std::string& argum
 
 }  // namespace
 
-TORCH_LIBRARY(sals, m) {
+SALS_OPERATORS(m) {
     define(m, "qsi",
            INDEXER + "Tensor? plan=None, " + selection_arguments() + ", str layout=\"PA_BNSD\", " +
                QUERY_LAYOUT + ", str order=\"index\"",
