@@ -2,9 +2,9 @@
 """Check the dependency arrow between the layers by their ``#include`` lines.
 
 ``include/sals`` <- everything; planner <- {AI CPU shell, op_host, CPU backend, tests}; simulator engine <-
-{simulator's Ascend C headers, ``python/csrc/sim``}; torch is included by ``python/csrc/ops`` and by the bindings
-of devices, ``python/csrc/cuda`` and ``npu``; only
-``python/csrc/core`` and ``python/csrc/sim`` include pybind11. Kernels see Ascend C, never whose it is.
+{simulator's Ascend C headers, ``python/csrc/sim``}; torch is included by ``python/csrc/ops`` and by the
+bindings of devices, ``python/csrc/cuda`` and ``npu``; pybind11 by ``python/csrc/core`` and ``sim`` only.
+Kernels see Ascend C, never whose it is.
 """
 
 import re

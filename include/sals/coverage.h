@@ -10,7 +10,8 @@ namespace sals {
 // The least mass that need not be kept: mass < limit is mass * COVERAGE_ONE < coverage_q * total, without
 // forming those products, which may exceed 64 bits.
 SALS_HD int64_t coverage_limit(int64_t total, int64_t coverage_q) {
-    return coverage_q * (total / COVERAGE_ONE) + ceil_div<int64_t>(coverage_q * (total % COVERAGE_ONE), int64_t{COVERAGE_ONE});
+    return coverage_q * (total / COVERAGE_ONE) +
+           ceil_div<int64_t>(coverage_q * (total % COVERAGE_ONE), int64_t{COVERAGE_ONE});
 }
 
 // Kept of `ties` candidates with equal score and mass, `before` being the mass of all better ones.
