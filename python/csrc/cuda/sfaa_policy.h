@@ -27,7 +27,11 @@ SALS_HD int32_t sfaa_passes(const SfaaTiling& t) {
 // that partial results are few beside what is read.
 SALS_HD int32_t sfaa_split_entries(const SfaaTiling& t) {
     const int64_t tokens = int64_t{t.width} * t.block_size;
-    const int32_t split_tokens = tokens <= 2048 ? 256 : tokens <= 4096 ? 1024 : tokens <= 16384 ? 512 : 2048;
+    int32_t split_tokens = 2048;
+    if (tokens <= 16384) split_tokens = 512;
+    if (tokens <= 4096) split_tokens = 1024;
+    if (tokens <= 2048) split_tokens = 256;
+    if (tokens <= 512) split_tokens = 512;
     return larger(split_tokens / t.block_size, 1);
 }
 SALS_HD int32_t sfaa_splits(const SfaaTiling& t) {
