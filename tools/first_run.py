@@ -17,6 +17,7 @@ import torch
 
 PAGE, PAGES, HEADS, GROUP, DIM, RANK, TOKENS = 128, 16, 2, 4, 128, 64, 1500
 SCALE = DIM**-0.5
+LIMIT = {"max_seq_len": 2048}
 CLOSE = 2e-3  # of the attention's result, whose values are about 1
 CODES = 1  # a projection may round to the neighbouring int4 code
 Results = dict[str, torch.Tensor]
@@ -65,12 +66,20 @@ def step(device: str, known: Results) -> Results:
     found["packed"], found["query_scale"] = op.project_query(
         get("query"), get("projection"), n_idx=HEADS, scale=SCALE
     )
+    qsi_shape, sfaa_shape = {"n_idx": HEADS, **LIMIT}, {"n_kv": HEADS, "group": GROUP, **LIMIT}
+    found["qsi_plan"] = op.qsi_plan(get("lens"), **qsi_shape, num_cores=20)
+    found["sfaa_plan"] = op.sfaa_plan(get("lens"), **sfaa_shape, num_cores=20)
     at = {"block_table": get("table")}
     indexer = (get("packed"), get("query_scale"), get("index_cache"), get("index_scale"), get("lens"))
-    found["qsi_plan"] = op.qsi_plan(get("lens"), n_idx=HEADS, max_seq_len=2048, num_cores=20)
-    found["block_ids"], found["selected_lens"] = op.qsi(*indexer, **at, max_seq_len=2048)
-    attention = ("key_cache", "value_cache", "key_scale", "value_scale", "block_ids", "selected_lens", "lens")
-    found["out"], _ = op.sfaa(get("query"), *(get(name) for name in attention), **at, scale=SCALE)
+    found["block_ids"], found["selected_lens"] = op.qsi(*indexer, **at, **LIMIT)
+    attended = ("key_cache", "value_cache", "key_scale", "value_scale", "block_ids", "selected_lens", "lens")
+    attention = (get("query"), *(get(name) for name in attended))
+    found["out"], _ = op.sfaa(*attention, **at, scale=SCALE)
+    # Kernels take plans for the cores of their own device only.
+    plan = op.qsi_plan(get("lens"), **qsi_shape)
+    found["planned_ids"], _ = op.qsi(*indexer, **at, **LIMIT, plan=plan)
+    plan = op.sfaa_plan(get("lens"), **sfaa_shape)
+    found["planned_out"], _ = op.sfaa(*attention, **at, scale=SCALE, plan=plan)
     return {name: tensor.cpu() for name, tensor in found.items()}
 
 
@@ -80,7 +89,7 @@ def verdict(name: str, expected: torch.Tensor, found: torch.Tensor) -> tuple[str
     if name in ("packed", "index_cache"):
         expected, found, limit = codes_of(expected), codes_of(found), float(CODES)
     else:
-        limit = {"out": CLOSE, "query_scale": 1e-5, "index_scale": 1e-5}.get(name, 0.0)
+        limit = {"out": CLOSE, "planned_out": CLOSE, "query_scale": 1e-5, "index_scale": 1e-5}.get(name, 0.0)
     error = (expected.double() - found.double()).abs().max().item()
     passed = error <= limit  # not so for NaN
     return f"{'close' if passed else 'DIFFERENT'}, by up to {error:.1e}", passed

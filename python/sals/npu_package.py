@@ -2,6 +2,8 @@
 """The package of NPU operators that a wheel built for Ascend carries, as ``sals/opp``."""
 
 import os
+import sys
+import warnings
 from collections.abc import MutableMapping
 from pathlib import Path
 
@@ -29,8 +31,8 @@ def package_folder(root: Path | None = None) -> Path | None:
 def announce(folder: Path | None, environment: MutableMapping[str, str] | None = None) -> None:
     """Put the package in front of those in which CANN looks for kernels and AI CPU tasks.
 
-    CANN reads the variable when its first operator runs, torch_npu when it is loaded; so this comes before
-    torch is imported, which may load torch_npu by itself.
+    The operators' own library is found without the variable (``python/csrc/npu/operator_library.h``). CANN
+    may read it only once, when the process first uses an NPU.
 
     Parameters
     ----------
@@ -38,9 +40,26 @@ def announce(folder: Path | None, environment: MutableMapping[str, str] | None =
         The package's folder; None changes nothing.
     environment : MutableMapping, optional
         Where the variable is; by default the environment of the process.
+
+    Warns
+    -----
+    RuntimeWarning
+        If an NPU was used before, and the variable did not name the package then.
     """
     if folder is None:
         return
     variables = os.environ if environment is None else environment
-    others = [path for path in variables.get(VARIABLE, "").split(":") if path and path != str(folder)]
-    variables[VARIABLE] = ":".join([str(folder), *others])
+    known = [path for path in variables.get(VARIABLE, "").split(":") if path]
+    if str(folder) not in known and _is_npu_in_use():
+        warnings.warn(
+            "sals: an NPU was used before `import sals`, so CANN may not find its kernels. "
+            f"Import sals first, or start Python with {VARIABLE}={folder}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    variables[VARIABLE] = ":".join([str(folder), *(path for path in known if path != str(folder))])
+
+
+def _is_npu_in_use() -> bool:
+    torch_npu = sys.modules.get("torch_npu")
+    return torch_npu is not None and torch_npu.npu.is_initialized()

@@ -43,10 +43,16 @@ def plan_async(make_plan: Callable[..., Tensor], seq_lens: Tensor, **arguments: 
     On a device the plan is made on a second stream, after what the current stream has been given so far and
     next to what it is given afterwards. On a CPU it is made at once.
 
+    A plan depends on lengths only: make it once per step, and give it to every layer. A captured graph reads
+    the buffer that it was captured with, so plan each step into the same one, with
+    ``torch.ops.sals.qsi_plan.out`` and ``plan=buffer`` (or ``sfaa_plan.out``), and replay after ``wait()``.
+    The next plan is written after all that the current stream was given before it, replays included.
+
     Parameters
     ----------
     make_plan : callable
-        :func:`sals.plan_selection`, :func:`sals.plan_attention`, or a function like them.
+        :func:`sals.plan_selection`, :func:`sals.plan_attention`, or a function like them, such as
+        ``torch.ops.sals.qsi_plan.out``.
     seq_lens : Tensor[int32], shape (batch,)
         Their first argument. It must not change before the plan is made: give a copy if it is updated in
         place in the meantime.

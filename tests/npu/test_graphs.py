@@ -11,10 +11,17 @@ import torch
 import calls
 import decode_step
 import operators
+import sals
 from npu.npu_calls import expect, on_npu, run_script
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("TASK_QUEUE_ENABLE") == "2", reason="torch_npu captures no graph in task-queue mode 2"
+)
+
+
+PLANS = (
+    (operators.ops.qsi_plan.out, {"n_idx": decode_step.N_KV}),
+    (operators.ops.sfaa_plan.out, {"n_kv": decode_step.N_KV, "group": decode_step.GROUP}),
 )
 
 
@@ -25,18 +32,24 @@ def refill(args: tuple, new: tuple) -> None:
 
 
 def test_step_with_plans_made_outside() -> None:
-    """A whole step captured once. Each step plans into the same two buffers and replays."""
+    """A whole step captured once. Each step plans on a second stream into the same buffers and replays."""
     first, *later = (decode_step.arguments(3, max_seq_len=300, seed=seed) for seed in (1, 2, 3))
     args, limit = decode_step.on_npu(first), first[8]
-    plans = decode_step.make_plans(args[6], limit, num_cores=0)
+    plans = [torch.zeros(512, dtype=torch.int32, device="npu") for _ in range(2)]
     graph = torch.npu.NPUGraph()
     with torch.npu.graph(graph):
         index_query = decode_step.write_and_project(*args[:6])
         results = decode_step.select_and_attend(index_query, args[0], *args[5:8], limit, plans, True)
     for new in (first, *later):
         refill(args, new)
-        for plan, made in zip(plans, decode_step.make_plans(args[6], limit, num_cores=0), strict=True):
-            plan.copy_(made)
+        pending = [
+            sals.plan_async(
+                make_plan, args[6], max_seq_len=limit, plan=plan, **shape, **decode_step.SELECTION
+            )
+            for (make_plan, shape), plan in zip(PLANS, plans, strict=True)
+        ]
+        for each, plan in zip(pending, plans, strict=True):
+            assert each.wait() is plan
         graph.replay()
         assert_same(results, args, new)
 

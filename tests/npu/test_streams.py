@@ -116,6 +116,23 @@ def test_plan_async_orders_who_reads_the_plan(runtime) -> None:
     assert torch.equal(seen.cpu(), calls.run("qsi_plan", calls.qsi_plan()))
 
 
+def test_plan_async_into_a_buffer_that_is_still_read(runtime) -> None:
+    """The plan of the next step waits for what still reads that of this one."""
+    call = on_npu(calls.qsi_plan())
+    plan = torch.zeros(512, dtype=torch.int32, device="npu")
+    main = torch.npu.Stream()
+    hold(runtime, main)
+    with torch.npu.stream(main):
+        seen = plan.clone()
+        pending = sals.plan_async(operators.ops.qsi_plan.out, **call, plan=plan)
+        after = pending.wait().clone()
+    time.sleep(0.1)  # for a plan that does not wait
+    runtime.sals_npu_release()
+    main.synchronize()
+    assert seen.cpu().eq(0).all()
+    assert torch.equal(after.cpu(), calls.run("qsi_plan", calls.qsi_plan()))
+
+
 def test_lengths_may_be_let_go(runtime) -> None:
     """Their memory goes to nobody else before the plan is made."""
     call = calls.qsi_plan()

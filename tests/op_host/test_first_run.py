@@ -10,7 +10,7 @@ from tools import first_run
 def test_the_cpu_agrees_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert first_run.main("cpu") == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert len(lines) == 12
+    assert len(lines) == 15
     assert {verdict for _, verdict in lines} == {"equal"}
 
 
