@@ -53,6 +53,51 @@ def test_failures_on_the_device(mode: str) -> None:
     )
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_launch_that_is_refused(mode: str) -> None:
+    """The call raises if it launches itself, and the process goes on.
+
+    From its queue torch_npu raises once and then runs nothing more on that device; our operators say so.
+    """
+    expect(
+        f"""
+        import pytest
+        call, there = on_npu(calls.qsi()), on_npu(calls.qsi(), "npu:1")
+        expected = calls.run("qsi", calls.qsi())[0]
+        torch.npu.synchronize()
+        runtime.sals_npu_refuse_launch(1)
+        refused = "aclnnSalsQsi: the launch was refused, as the test asked"
+        if {mode} == 0:
+            with pytest.raises(RuntimeError, match=refused):
+                calls.run("qsi", call)
+            assert torch.equal(calls.run("qsi", call)[0].cpu(), expected)
+        else:
+            with pytest.raises(RuntimeError):
+                calls.run("qsi", call)
+                torch.npu.synchronize()
+            for _ in range(2):
+                with pytest.raises(RuntimeError, match=f"runs nothing more on npu:0 .*{{refused}}"):
+                    calls.run("qsi", call)
+        assert torch.equal(calls.run("qsi", there)[0].cpu(), expected)
+        """,
+        TASK_QUEUE_ENABLE=mode,
+    )
+
+
+def test_an_allocation_that_fails_once() -> None:
+    """torch_npu gives its free memory back and tries again."""
+    expect(
+        """
+        call = on_npu(calls.qsi())
+        torch.npu.empty_cache()
+        runtime.sals_npu_fail_allocation(1)
+        large = torch.empty(1 << 25, dtype=torch.uint8, device="npu")
+        assert torch.npu.memory_stats()["num_alloc_retries"] == 1
+        assert torch.equal(calls.run("qsi", call)[0].cpu(), calls.run("qsi", calls.qsi())[0])
+        """
+    )
+
+
 def test_out_of_memory() -> None:
     """A workspace that does not fit raises torch's own error; afterwards the process still works."""
     expect(

@@ -8,9 +8,11 @@
 #include <ATen/ops/empty.h>
 
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 
+#include "npu/lost_queue.h"
 #include "npu/operator_library.h"
 #include "op_plugin/utils/op_api_common_base.h"
 #include "torch_npu/csrc/core/npu/NPUStream.h"
@@ -33,16 +35,17 @@ inline void release(aclTensor* tensor) { Release(tensor); }
 template <class T>
 void release(const T&) {}
 
-// Raises RuntimeError with the runtime's sentence.
-inline void check_aclnn(int status, const char* type) {
-    if (status == 0) return;
+// With the runtime's sentence, which it gives only once.
+inline std::string aclnn_error(int status, const char* type) {
     const char* text = aclGetRecentErrMsg();
-    TORCH_CHECK(false, "aclnn", type, " failed with error ", status, ": ", text == nullptr ? "" : text);
+    return std::string("aclnn") + type + " failed with error " + std::to_string(status) + ": " +
+           (text == nullptr ? "" : text);
 }
 
 // Runs aclnn<type> with its inputs, attributes and outputs, in that order.
 template <class... Arguments>
 void run_two_phase(const char* type, const at::Device& device, const Arguments&... arguments) {
+    check_queue(device);
     const AclnnFunctions functions = find_aclnn(type);
     using First = int (*)(decltype(as_aclnn(arguments))..., uint64_t*, aclOpExecutor**);
     using Second = int (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
@@ -59,8 +62,10 @@ void run_two_phase(const char* type, const at::Device& device, const Arguments&.
             return reinterpret_cast<First>(functions.get_workspace_size)(each..., &bytes, &executor);
         },
         converted);
-    if (status != 0) release_all();
-    check_aclnn(status, type);
+    if (status != 0) {
+        release_all();
+        TORCH_CHECK(false, aclnn_error(status, type));
+    }
 
     at::Tensor workspace;
     try {
@@ -71,11 +76,14 @@ void run_two_phase(const char* type, const at::Device& device, const Arguments&.
         throw;
     }
     void* memory = bytes > 0 ? workspace.mutable_data_ptr() : nullptr;
+    const std::thread::id caller = std::this_thread::get_id();
     const auto launch = [=]() -> int {
         const int launched = reinterpret_cast<Second>(functions.run)(memory, bytes, executor, stream);
         release_all();
-        check_aclnn(launched, type);
-        return launched;
+        if (launched == 0) return launched;
+        const std::string error = aclnn_error(launched, type);
+        if (std::this_thread::get_id() != caller) lose_queue(device, error);
+        TORCH_CHECK(false, error);
     };
     at_npu::native::OpCommand::RunOpApiV2(type, launch);
 }

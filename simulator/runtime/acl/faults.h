@@ -6,9 +6,11 @@
 #include "acl/acl.h"
 
 extern "C" {
-// The n-th allocation of device memory, or launch of an operator, from now on fails once; 0: none.
+// The n-th allocation of device memory, or operator, from now on fails once; 0: none. An operator fails on
+// the device, or the call that launches it is refused.
 void sals_npu_fail_allocation(int64_t n);
 void sals_npu_fail_launch(int64_t n);
+void sals_npu_refuse_launch(int64_t n);
 // What is put on the stream from now on waits until sals_npu_release().
 void sals_npu_hold(aclrtStream stream);
 void sals_npu_release();
@@ -18,5 +20,6 @@ namespace sals::npu {
 
 bool is_failing_allocation();
 bool is_failing_launch();
+bool is_refused_launch();
 
 }  // namespace sals::npu

@@ -20,6 +20,9 @@ bool is_allocated(const void* address, uint64_t bytes) {
 }
 
 aclError launch(aclrtStream stream, Task task) {
+    if (is_refused_launch()) {
+        return fail(ACL_ERROR_RT_STREAM_TASK_FULL, task.name + ": the launch was refused, as the test asked");
+    }
     if (is_failing_launch()) {
         task.run = [name = task.name] {
             return Outcome{ACL_ERROR_RT_AICORE_EXCEPTION, name + ": the kernel failed, as the test asked"};
