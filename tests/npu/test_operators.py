@@ -157,6 +157,17 @@ def test_rules_of_the_device() -> None:
         calls.run("qsi", mixed)
 
 
+@pytest.mark.parametrize("op", ("qsi_plan", "sfaa_plan"))
+def test_lengths_that_a_plan_cannot_reach(op: str) -> None:
+    """The other tensors are on the device, so the call gets there."""
+    call = calls.BUILDERS[op]()
+    plan = torch.zeros(512, dtype=torch.int32, device="npu")
+    others = {op: {"query_lens": torch.ones_like(call["seq_lens"]).npu()}, f"{op}.out": {"plan": plan}}
+    for form, other in others.items():
+        with pytest.raises(ValueError, match=f"sals::{op}: seq_lens must be on the NPU"):
+            calls.run(form, {**call, **other})
+
+
 @pytest.mark.parametrize("op", ("qsi", "sfaa"))
 def test_lengths_that_the_cpu_refuses_are_clamped(op: str) -> None:
     """No host looks at lengths. The kernel takes what max_seq_len (qsi) and the table allow."""

@@ -15,6 +15,10 @@ void plan(const c10::OperatorHandle& op, torch::jit::Stack* stack, PlanOp kind, 
     Arguments a(op, *stack);
     const PlanArgs args = read_plan(a);
     const at::Device device = a.tensor("seq_lens").device();
+    if (!device.is_privateuseone()) {  // another tensor brought the call here
+        raise_unless_ok(
+            {std::string(a.op()) + ": seq_lens must be on the NPU of the others, got " + device.str()});
+    }
     const c10::DeviceGuard guard(device);
     PlanProblem p;
     raise_unless_ok(validate(a.op(), kind, core_count(device), args, p));

@@ -22,7 +22,7 @@ public:
     explicit Capture(Stream& origin) : id_(next_id()), origin_(origin) {}
 
     static Outcome begin(Stream& origin);
-    Outcome end(Stream& stream);  // whatever the outcome, its streams are free again
+    Outcome end(Stream& stream);  // of the origin: whatever the outcome, its streams are free again
     void add(Stream& stream, Task task);
     Progress progress(Stream& stream);
     void join(Stream& stream, const Progress& progress);
