@@ -59,8 +59,8 @@ def test_sfaa(case: Case, planned: bool) -> None:
 def test_plan_is_the_planners(op: str, num_cores: int) -> None:
     """Without a number of cores the plan is for those of the device, which torch_npu reports."""
     call = calls.BUILDERS[op](seq_lens=(3000, 77, 0, 900))
-    cores = num_cores or torch.npu.get_device_properties(0).cube_core_num
     plan = calls.run(op, on_npu({**call, "num_cores": num_cores}))
+    cores = num_cores or torch.npu.get_device_properties(0).cube_core_num
     assert torch.equal(plan.cpu(), calls.run(op, {**call, "num_cores": cores}))
 
 
