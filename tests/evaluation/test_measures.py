@@ -226,15 +226,28 @@ def test_results_join_places_and_come_back(tmp_path: Path) -> None:
     row = results.rows[1]
     assert row.places == 2 and len(row.kl) == 8 and row.mass == pytest.approx([0.9, 0.8])
     assert results.verdicts("sals", "1/4") == {"stca": "ties", "window": "wins"}
+    assert results.verdicts("quest", "1/4") == results.cheaper_verdicts("quest", "1/4") == {}
     results.save(tmp_path / "results.json")
     assert Results.load(tmp_path / "results.json") == results
+
+
+def test_a_method_that_reads_fewer_bytes_takes_part_with_its_best_budget() -> None:
+    results = make_results()
+    rows = {(row.name, row.budget): row for row in results.rows}
+    # Worse at the same budget, but for the bytes of SALS at 1/8 it may read at 1/4.
+    better = [value - 0.05 - 0.001 * index for index, value in enumerate(rows["sals", "1/8"].kl)]
+    rows["window", "1/4"].kl = better
+    # The best of all reads too much.
+    rows["stca", "1/4"].kl, rows["stca", "1/4"].read_bytes = [0.0] * 8, [9e5]
+    assert results.cheaper_verdicts("sals", "1/8") == {("stca", "1/8"): "ties", ("window", "1/4"): "loses"}
 
 
 def test_the_report_says_who_wins(tmp_path: Path) -> None:
     from sals.evaluation.report import write_report
 
     page = write_report(make_results(), tmp_path).read_text()
-    assert "| KL | 1/4 | window | STCA | - |" in page
+    assert "| KL | 1/4, 1/8 | window | STCA | - |" in page
+    assert "| KL, bytes alike | 1/4, 1/8 | window at 1/4 | STCA at 1/4 | - |" in page
     assert "| SALS | " in page and "536" in page  # requests of 2 MB in bfloat16 that fit 1 GiB
     for name in ("quality", "retention", "layers"):
         assert f"]({name}.png)" in page

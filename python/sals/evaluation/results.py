@@ -168,6 +168,23 @@ class Results:
                 found[name] = "ties" if close else ("wins" if ratio < 1 else "loses")
         return found
 
+    def cheaper_verdicts(self, ours: str, budget: str) -> dict[tuple[str, str], str]:
+        """Say the same by KL, against what a step may read for the same bytes.
+
+        Each other row takes part with the budget of least KL among those that read no more bytes than ours
+        does at its own; the key is the row and that budget. Rows that always read more are left out.
+        """
+        rows = {row.name: row for row in self.at(budget)}
+        if ours not in rows:
+            return {}
+        most = (1 + SAME_BYTES) * max(rows[ours].read_bytes)
+        best: dict[str, RowResult] = {}
+        for row in self.rows:
+            if row.name not in (ours, "dense") and max(row.read_bytes) <= most:
+                better = row.name not in best or row.kl_mean.mean < best[row.name].kl_mean.mean
+                best[row.name] = row if better else best[row.name]
+        return {(row.name, row.budget): verdict(rows[ours].kl, row.kl) for row in best.values()}
+
     def likelihoods(self, budget: str, kind: str | None = None) -> dict[str, list[float]]:
         """Log likelihoods of the answers by row, tasks in one order; dense rows included."""
         found: dict[str, list[float]] = {}
