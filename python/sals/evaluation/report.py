@@ -106,7 +106,8 @@ def _head(results: Results) -> str:
     lines.append(
         "- ± is half a 95 % interval over segments of 32 tokens, as if they were independent. Those of a "
         "place are not quite, so intervals are too narrow rather than too wide; and of so many comparisons "
-        "a few leave out zero by chance. KL is KL(dense ‖ method) of the next token, in nats; perplexity is relative to dense."
+        "a few leave out zero by chance. KL is KL(dense ‖ method) of the next token, in nats; "
+        "perplexity is relative to dense."
     )
     return "\n".join(lines)
 
