@@ -28,8 +28,10 @@ from integrations.tiny_llama import (
     use_int8_dense,
 )
 from sals.cache import LayerCache
+from sals.calibration import ModelFingerprint
 from sals.integrations.transformers import KeptCache, attach, detach
 from sals.methods import METHODS, make_method
+from sals.methods.memory import footprint
 
 # Settings under which a method keeps and reads everything of 233 tokens.
 EVERYTHING: dict[str, dict[str, Any]] = {
@@ -292,6 +294,18 @@ def test_a_sketch_sees_normalised_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for (key, index_key), before_rope in zip(written, normed, strict=True):
         assert index_key is key
         torch.testing.assert_close(pair_norms(key), pair_norms(before_rope))
+
+
+def test_bytes_of_an_index_are_the_formulas(model: Any) -> None:
+    """Index methods take all pages of `max_len` at once, so whole pages are what the formula says exactly."""
+    facts = ModelFingerprint.of(model.config)
+    for method in (make_method("sketch", budget=96, ratio=4), make_method("sketch", budget=96, ratio=32)):
+        with attach(model, method=method) as handle:
+            cache = handle.new_cache(1, 1024)
+        allocated = sum(
+            t.untyped_storage().nbytes() for layer in cache.layers for t in layer.stored.tensors()
+        )
+        assert allocated == footprint(method, facts, 1024, 96, handle.calibration).stored
 
 
 @pytest.mark.parametrize("name", ["h2o", "stca", "streaming", "quest"])

@@ -22,7 +22,8 @@ class Window(Evictor):
     ----------
     positions : {"original", "rolling"}
         ``original`` leaves every key at the position it had. ``rolling`` keeps keys before RoPE and numbers
-        them anew from 0 for each pass, so positions never exceed the budget.
+        them anew from 0 for each pass, so positions never exceed the budget, but in a prompt and in a piece
+        of one that is read on top of the cache.
     """
 
     name: ClassVar[str] = "window"
