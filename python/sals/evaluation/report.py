@@ -97,8 +97,8 @@ def _head(results: Results) -> str:
         "four times as much, and its window is a quarter of the budget. Every 64 tokens it cuts to that "
         "share of what is left, so it holds less and less afterwards (with demotion: in int8), and has a "
         "smaller budget than the others. H2O keeps 4 sinks here, which its paper does not.",
-        "- Selectors always read the first 16 tokens and, for a quarter of the budget, the newest, the oracle "
-        "and Quest too, whose published code forces none and leaves two layers dense.",
+        "- Selectors always read the first 16 tokens and, for a quarter of the budget, the newest, the "
+        "oracle and Quest too, whose published code forces none and leaves two layers dense.",
     ]
     if about.get("index"):
         lines.append(f"- SALS's index: {about['index']}; no layer is left dense, so that budgets are equal.")
