@@ -14,6 +14,8 @@ SALS_DEVICE int32_t round_up(int32_t value, int32_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
+SALS_DEVICE int32_t round_down(int32_t value, int32_t multiple) { return value / multiple * multiple; }
+
 // The scalar unit waits until the vector unit has finished all it was given. Whatever is dispatched later, on
 // any pipe, comes after that too.
 SALS_DEVICE void finish_vector(int32_t event) {

@@ -44,12 +44,17 @@ public:
             narrow_row(row);
             row.prefetch();
         }
-        bool has_missed = false;  // the sample once: it can say more
-        for (int32_t round = 0; !is_found() && length_ > SORT_LIMIT; ++round) {
-            const Bracket probe = round >= SAMPLED_ROUNDS ? bracket_.upper_half()
-                                  : has_missed            ? suggest(0)
-                                                          : sample_list(0);
-            has_missed = !narrow_list(probe) && !has_missed;
+        bool holds = true;
+        int32_t uses = 0;  // of the sample: it can say more once, which costs less than sorting more than a run
+        for (int32_t round = 0; !is_found() && length_ > (uses == 1 ? SortedSample::RUN : SORT_LIMIT); ++round) {
+            if (uses == 1 && (!holds || length_ <= SORT_LIMIT)) {
+                if (!holds) sample_.be_cautious();
+                uses = 2;
+            } else if (round < SAMPLED_ROUNDS) {
+                sample_.draw_from_list(list_, length_);
+                uses = 1;
+            }
+            holds = narrow_list(round < SAMPLED_ROUNDS ? suggest(0) : bracket_.upper_half());
         }
     }
 
@@ -93,11 +98,6 @@ private:
 
     // ---- a list in UB ------------------------------------------------------------------------------
 
-    SALS_DEVICE Bracket sample_list(int32_t few) {
-        sample_.draw_from_list(list_, length_);
-        return suggest(few);
-    }
-
     // Whether the score was inside the probe.
     SALS_DEVICE bool narrow_list(const Bracket& probe) {
         const auto list = list_;
@@ -114,7 +114,7 @@ private:
             bracket_.highest = probe.lowest - 1;
             return false;
         }
-        const Amount within = pack_lower(kept, scratch, high, probe);
+        const Amount within = pack_lower(kept, scratch, high, probe.highest, bracket_.highest);
         const Amount higher = high - within;
         const bool holds = target_ > above_.weight + higher.weight;
         if (holds) {
@@ -135,7 +135,7 @@ private:
     // Reads the row until what is inside the bracket fits the list, or the bracket is one score.
     SALS_DEVICE void narrow_row(ScoreRow& row) {
         const Amount all = inside_;
-        sample_.draw_from_row(row);
+        sample_.draw_from_row(row, pack_.room());
         Bracket probe = measure_.first_probe(sample_, target_, all);
         for (int32_t round = 1;; ++round) {
             const Listed listed = pack_row(row, probe);
@@ -158,7 +158,9 @@ private:
             if (round >= SAMPLED_ROUNDS) {
                 probe = bracket_.upper_half();
             } else {
-                probe = holds && length_ > SORT_LIMIT ? sample_list(FEW) : suggest(FEW);
+                if (holds && length_ > SORT_LIMIT) sample_.draw_from_list(list_, length_);
+                sample_.be_cautious();
+                probe = suggest(FEW);
             }
         }
     }
@@ -180,7 +182,7 @@ private:
                 length_ = 0;
             }
             const auto list = list_[length_];
-            const Amount within = pack_lower(list, scratch, high, probe);
+            const Amount within = pack_lower(list, scratch, high, probe.highest, HIGHEST_KEY);
             listed.high = listed.high + high;
             listed.within = listed.within + within;
             length_ = round_up(length_ + within.count, DATABLOCK_LANES);
@@ -188,12 +190,13 @@ private:
         return listed;
     }
 
-    // Of a list at or above the lower end of a probe, what is not above the upper end.
+    // Of a list at or above the lower end of a probe, what is not above its upper end. None of the list is
+    // above `limit`.
     SALS_DEVICE Amount pack_lower(const AscendC::LocalTensor<float>& dst,
                                   const AscendC::LocalTensor<float>& list, const Amount& high,
-                                  const Bracket& probe) const {
-        if (probe.highest < HIGHEST_KEY) {
-            return amount(dst, pack_.pack(dst, list, probe.highest, AscendC::CMPMODE::LE, high.count));
+                                  uint32_t highest, uint32_t limit) const {
+        if (highest < limit) {
+            return amount(dst, pack_.pack(dst, list, highest, AscendC::CMPMODE::LE, high.count));
         }
         Adds(dst, list, 0.0F, high.count);
         fill_datablock_end(dst, -__builtin_inff(), high.count);

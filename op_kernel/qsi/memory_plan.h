@@ -24,6 +24,7 @@ inline constexpr int32_t WIDE_TOKENS = 256;  // strided scales fetched at a time
 
 inline constexpr int32_t CHUNK = 4096;            // scores of a row that the selection holds at a time
 inline constexpr int32_t MASK_BYTES = CHUNK / 8;  // one bit per score
+inline constexpr int32_t ROOM = 2 * CHUNK;        // scores of a row that a sample is taken from
 inline constexpr int32_t LIST_SAMPLE = 128;       // of scores in UB
 inline constexpr int32_t ROW_SAMPLE = 512;        // of a row that does not fit
 inline constexpr int32_t SORT_LIMIT = 256;        // scores that are sorted rather than narrowed further
@@ -78,6 +79,9 @@ struct ThresholdPlan {
     uint8_t early_mask[MASK_BYTES];  // ids up to the last tie that is kept
 };
 
+static_assert(offsetof(ThresholdPlan, scratch) - offsetof(ThresholdPlan, kept) == CHUNK * sizeof(float),
+              "a row is sampled in one piece of memory");
+
 struct LadderPlan {
     float rungs[2]
                [LADDER * RECORD_WORDS];  // sorted runs of growing length, in turn; then a merge of two lists
@@ -93,6 +97,7 @@ struct SelectPlan {
         ThresholdPlan threshold;
         LadderPlan ladder;
     };
+    uint32_t first_lanes[DATABLOCK_LANES];  // a bit per lane of a sampled repeat
 };
 
 // Scores are written behind those of at most LADDER blocks, in whole repeats.

@@ -31,6 +31,8 @@ public:
     SALS_DEVICE AscendC::LocalTensor<float> scratch() const {
         return part<float>(offsetof(ThresholdPlan, scratch));
     }
+    // Both together, ROOM scores.
+    SALS_DEVICE AscendC::LocalTensor<float> room() const { return kept(); }
     SALS_DEVICE AscendC::LocalTensor<uint8_t> mask() const {
         return part<uint8_t>(offsetof(ThresholdPlan, mask));
     }

@@ -16,6 +16,7 @@ public:
     SALS_DEVICE SelectRow(const AscendC::LocalTensor<uint8_t>& ub, const RowTable& rows,
                           const Arguments& args)
         : rows_(rows),
+          ub_(ub),
           writer_(ub, rows.tiling(), args),
           scores_(ub),
           policy_(ub, writer_),
@@ -24,6 +25,7 @@ public:
     SALS_DEVICE void open() {
         writer_.open();
         scores_.open();
+        SortedSample::open(ub_);
     }
 
     SALS_DEVICE void close() {
@@ -83,6 +85,7 @@ private:
     }
 
     const RowTable& rows_;
+    AscendC::LocalTensor<uint8_t> ub_;
     RowWriter writer_;
     ScoreRow scores_;
     Policy policy_;

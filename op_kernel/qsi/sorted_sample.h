@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sorted_sample.h - a few scores of many, sorted; and the bracket that they suggest for a score of a given
-// rank. A sample consists of datablocks at equal distances.
+// rank. Neighbouring blocks of a text score alike, so a sample has one score of a datablock where there are
+// datablocks enough, at equal distances.
 #pragma once
 #include "qsi/score_key.h"
 #include "qsi/score_row.h"
@@ -20,34 +21,46 @@ struct Bracket {
 
 class SortedSample {
 public:
+    static constexpr int32_t RUN = SORT_WIDTH * MERGE_WAYS;  // length after the first merge
+
     // ramp: defined words, at least ROW_SAMPLE, as indices of records that nobody reads.
     SALS_DEVICE SortedSample(const AscendC::LocalTensor<uint8_t>& ub,
                              const AscendC::LocalTensor<int32_t>& ramp)
         : ub_(ub), indices_(ramp.ReinterpretCast<uint32_t>()) {}
 
-    // LIST_SAMPLE of a list of more than SORT_LIMIT scores, at most a chunk.
+    // What samples of all rows share.
+    SALS_DEVICE static void open(const AscendC::LocalTensor<uint8_t>& ub) {
+        fill(first_lanes(ub), FIRST_LANES, DATABLOCK_LANES);
+    }
+
+    // LIST_SAMPLE of a list of at least as many scores, at most a chunk.
     SALS_DEVICE void draw_from_list(const AscendC::LocalTensor<float>& list, int32_t count) {
-        // In datablocks: 16 of them in count / 8, as far as 8 bits reach over a repeat.
-        const uint8_t stride = smaller<int32_t>(count / LIST_SAMPLE, UINT8_MAX / DATABLOCKS);
-        const AscendC::UnaryRepeatParams spread(1, stride, DATABLOCKS, DATABLOCKS * stride);
-        AscendC::PipeBarrier<PIPE_V>();
-        Adds(scores(), list, 0.0F, LANES, LIST_SAMPLE / LANES, spread);
+        spread(list, count, LIST_SAMPLE);
         sort(LIST_SAMPLE);
         caution_ = LIST_CAUTION;
     }
 
-    // Of a row of several chunks: more of a longer one, so that its brackets fit a list. The vector unit has
-    // finished with the buffer when its scores last left.
-    SALS_DEVICE void draw_from_row(ScoreRow& row) {
+    // Of a row of several chunks: more of a longer one, so that its brackets fit a list. `room` is free, for
+    // ROOM scores: for all of the row, or else for datablocks of it.
+    SALS_DEVICE void draw_from_row(ScoreRow& row, const AscendC::LocalTensor<float>& room) {
         const int32_t size = row.size() <= 4 * CHUNK ? ROW_SAMPLE / 2 : ROW_SAMPLE;
-        const AscendC::DataCopyParams spread(size / DATABLOCK_LANES, 1, row.size() / size - 1, 0);
-        DataCopy(scores(), row.scores(), spread);
+        int32_t count = round_down(row.size(), DATABLOCK_LANES);
+        AscendC::DataCopyParams pieces(1, count / DATABLOCK_LANES, 0, 0);
+        if (row.size() > ROOM) {
+            count = ROW_PIECES * DATABLOCK_LANES;
+            pieces = AscendC::DataCopyParams(ROW_PIECES, 1, row.size() / count - 1, 0);
+        }
+        DataCopy(room, row.scores(), pieces);
         AscendC::SetFlag<AscendC::HardEvent::MTE2_V>(UB_SAMPLE_FULL);
         row.prefetch();
         AscendC::WaitFlag<AscendC::HardEvent::MTE2_V>(UB_SAMPLE_FULL);
+        spread(room, count, size);
         sort(size);
-        caution_ = ROW_CAUTION;
+        caution_ = CAUTION;
     }
+
+    // A bracket of this sample missed: it says less than its size.
+    SALS_DEVICE void be_cautious() { caution_ = CAUTION; }
 
     // Not a sample but all of a list of at most SORT_LIMIT scores.
     SALS_DEVICE void sort_list(const AscendC::LocalTensor<float>& list, int32_t count) {
@@ -102,21 +115,44 @@ public:
     }
 
 private:
-    static constexpr int32_t RUN = SORT_WIDTH * MERGE_WAYS;  // length after the first merge
-    static constexpr int32_t LIST_CAUTION = 2;               // a miss costs a pass over a list in UB,
-    static constexpr int32_t ROW_CAUTION = 3;                // or over a row
+    static constexpr int32_t LIST_CAUTION = 3;               // a miss costs a pass over a list in UB,
+    static constexpr int32_t CAUTION = 5;                    // or over a row, or was one of two
+    static constexpr int32_t ROW_PIECES = 256;
+    static constexpr uint32_t FIRST_LANES = 0x01010101U;  // a bit per lane: the first of every datablock
 
-    // `caution_` standard deviations of the place that a score of a given rank has in the sample.
+    // Scores at equal distances: the first of every datablock, or of each half or quarter, or all.
+    SALS_DEVICE void spread(const AscendC::LocalTensor<float>& list, int32_t count, int32_t size) {
+        const int32_t datablocks = count / DATABLOCK_LANES;
+        int32_t share = 1;  // of a datablock
+        while (share < DATABLOCK_LANES && datablocks * share < size) share *= 2;
+        const int32_t used = size / share;
+        const int32_t stride = datablocks / used;
+        const AscendC::GatherMaskParams params(stride, used / DATABLOCKS, stride * DATABLOCKS, 0);
+        uint64_t picked = 0;
+        AscendC::PipeBarrier<PIPE_V>();
+        if (share == 1) {
+            GatherMask(scores(), list, first_lanes(ub_), false, 0, params, picked);
+        } else {
+            const uint8_t pattern = share == 2 ? FIRST_OF_FOUR : share == 4 ? FIRST_OF_TWO : ALL;
+            GatherMask(scores(), list, pattern, false, 0, params, picked);
+        }
+    }
+
+    // `caution_` halves of the standard deviation of the place that a score of a given rank has in the
+    // sample.
     SALS_DEVICE int32_t margin_of(int64_t rank, int64_t population) const {
         const int64_t members = end_ - begin_;
         const int64_t variance = members * rank / population * (population - rank) / population;
         int32_t margin = 1;
-        while (margin * margin < caution_ * caution_ * variance) ++margin;
+        while (4 * margin * margin < caution_ * caution_ * variance) ++margin;
         return margin;
     }
 
     SALS_DEVICE AscendC::LocalTensor<float> part(uint32_t offset) const {
         return view<float>(ub_, offsetof(UbPlan, select) + offsetof(SelectPlan, threshold) + offset);
+    }
+    SALS_DEVICE static AscendC::LocalTensor<uint32_t> first_lanes(const AscendC::LocalTensor<uint8_t>& ub) {
+        return view<uint32_t>(ub, offsetof(UbPlan, select) + offsetof(SelectPlan, first_lanes));
     }
     SALS_DEVICE AscendC::LocalTensor<float> scores() const { return part(offsetof(ThresholdPlan, sample)); }
     SALS_DEVICE AscendC::LocalTensor<float> records(int32_t which) const {
