@@ -44,15 +44,16 @@ public:
             narrow_row(row);
             row.prefetch();
         }
+        // A sample can say more once, which costs less than to sort more than a run.
+        bool can_say_more = false;
         bool holds = true;
-        int32_t uses = 0;  // of the sample: it can say more once, which costs less than sorting more than a run
-        for (int32_t round = 0; !is_found() && length_ > (uses == 1 ? SortedSample::RUN : SORT_LIMIT); ++round) {
-            if (uses == 1 && (!holds || length_ <= SORT_LIMIT)) {
+        for (int32_t round = 0; !is_found() && length_ > (can_say_more ? SORT_RUN : SORT_LIMIT); ++round) {
+            if (can_say_more && (!holds || length_ <= SORT_LIMIT)) {
                 if (!holds) sample_.be_cautious();
-                uses = 2;
+                can_say_more = false;
             } else if (round < SAMPLED_ROUNDS) {
                 sample_.draw_from_list(list_, length_);
-                uses = 1;
+                can_say_more = true;
             }
             holds = narrow_list(round < SAMPLED_ROUNDS ? suggest(0) : bracket_.upper_half());
         }

@@ -30,6 +30,7 @@ inline constexpr int32_t ROW_SAMPLE = 512;        // of a row that does not fit
 inline constexpr int32_t SORT_LIMIT = 256;        // scores that are sorted rather than narrowed further
 inline constexpr int32_t SORT_WIDTH = 32;         // that one Sort32 puts in order
 inline constexpr int32_t MERGE_WAYS = 4;
+inline constexpr int32_t SORT_RUN = SORT_WIDTH * MERGE_WAYS;  // length after the first merge
 inline constexpr int32_t LADDER = QSI_SORTED_BLOCKS;
 inline constexpr int32_t RECORD_WORDS = 2;  // score and index of a sorted element
 

@@ -21,8 +21,6 @@ struct Bracket {
 
 class SortedSample {
 public:
-    static constexpr int32_t RUN = SORT_WIDTH * MERGE_WAYS;  // length after the first merge
-
     // ramp: defined words, at least ROW_SAMPLE, as indices of records that nobody reads.
     SALS_DEVICE SortedSample(const AscendC::LocalTensor<uint8_t>& ub,
                              const AscendC::LocalTensor<int32_t>& ramp)
@@ -33,7 +31,7 @@ public:
         fill(first_lanes(ub), FIRST_LANES, DATABLOCK_LANES);
     }
 
-    // LIST_SAMPLE of a list of at least as many scores, at most a chunk.
+    // LIST_SAMPLE of a list of more than SORT_LIMIT scores, at most a chunk.
     SALS_DEVICE void draw_from_list(const AscendC::LocalTensor<float>& list, int32_t count) {
         spread(list, count, LIST_SAMPLE);
         sort(LIST_SAMPLE);
@@ -64,7 +62,7 @@ public:
 
     // Not a sample but all of a list of at most SORT_LIMIT scores.
     SALS_DEVICE void sort_list(const AscendC::LocalTensor<float>& list, int32_t count) {
-        const int32_t width = count <= RUN ? RUN : SORT_LIMIT;
+        const int32_t width = count <= SORT_RUN ? SORT_RUN : SORT_LIMIT;
         fill(scores(), -__builtin_inff(), width);
         AscendC::PipeBarrier<PIPE_V>();
         Adds(scores(), list, 0.0F, count);
@@ -115,9 +113,11 @@ public:
     }
 
 private:
-    static constexpr int32_t LIST_CAUTION = 3;               // a miss costs a pass over a list in UB,
-    static constexpr int32_t CAUTION = 5;                    // or over a row, or was one of two
-    static constexpr int32_t ROW_PIECES = 256;
+    // In halves of a standard deviation.
+    static constexpr int32_t LIST_CAUTION = 3;  // a miss costs a pass over a list in UB,
+    static constexpr int32_t CAUTION = 5;       // or over a row, or would be the second
+
+    static constexpr int32_t ROW_PIECES = 256;            // datablocks of a row that exceeds ROOM
     static constexpr uint32_t FIRST_LANES = 0x01010101U;  // a bit per lane: the first of every datablock
 
     // Scores at equal distances: the first of every datablock, or of each half or quarter, or all.
@@ -138,8 +138,7 @@ private:
         }
     }
 
-    // `caution_` halves of the standard deviation of the place that a score of a given rank has in the
-    // sample.
+    // For the place that a score of a given rank has in the sample.
     SALS_DEVICE int32_t margin_of(int64_t rank, int64_t population) const {
         const int64_t members = end_ - begin_;
         const int64_t variance = members * rank / population * (population - rank) / population;
@@ -161,15 +160,16 @@ private:
 
     // Into records(0). The width is one, two or four runs.
     SALS_DEVICE void sort(int32_t width) {
-        const bool is_run = width == RUN;
+        const bool is_run = width == SORT_RUN;
         const auto longer = records(is_run ? 0 : 1);
         size_ = width;
         begin_ = 0;
         end_ = width;
         sort_runs(records(is_run ? 1 : 0), scores(), indices_, width);
-        merge_runs(longer, records(is_run ? 1 : 0), SORT_WIDTH, width / RUN);
-        if (width == 2 * RUN) merge_two(records(0), longer, RUN, longer[RUN * RECORD_WORDS], RUN);
-        if (width == 4 * RUN) merge_runs(records(0), longer, RUN, 1);
+        merge_runs(longer, records(is_run ? 1 : 0), SORT_WIDTH, width / SORT_RUN);
+        if (width == 2 * SORT_RUN)
+            merge_two(records(0), longer, SORT_RUN, longer[SORT_RUN * RECORD_WORDS], SORT_RUN);
+        if (width == 4 * SORT_RUN) merge_runs(records(0), longer, SORT_RUN, 1);
         finish_vector(UB_RESULT);
     }
 

@@ -13,6 +13,7 @@ import pytest
 import builders
 from cases import Case
 from qsi_kernel import CASES, LONG, VERY_LONG, assert_same, check, inputs_of, run
+from sals.reference.equivalence import QsiGolden
 from sals.selection import Selection
 from sals.simulator.qsi import qsi_roofline
 
@@ -85,6 +86,25 @@ def test_rows_whose_end_one_vector_core_reduces(order, block_size, sink_blocks):
         order=order, block_size=block_size, sink_blocks=sink_blocks, tail_blocks=1, seq_lens=lengths, n_kv=1
     )
     assert_same([check(case, cores=cores, plan=None, seed=seed) for cores, seed in ((3, 0), (1, 2), (2, 3))])
+
+
+@pytest.mark.parametrize("gain", [0.01, 20], ids=["middling", "extreme"])
+@pytest.mark.parametrize("coverage", [0.0, 0.7])
+@pytest.mark.parametrize("base", [LONG, VERY_LONG], ids=lambda case: case.name)
+def test_samples_that_mislead(base, coverage, gain):
+    """Every eighth block, of which samples consist, scores unlike all others: the result is the ladder's."""
+    sets = []
+    for order in ("index", "score"):
+        case = base.but(order=order, coverage=coverage, layout="BSND")
+        inputs = builders.build(case, seed=30)
+        tokens = np.arange(inputs.index_scale.shape[1])
+        inputs.index_scale[:, (tokens // case.block_size - case.sink_blocks) % 8 == 0] *= gain
+        golden = QsiGolden(*inputs.qsi_args()[0], **inputs.qsi_args()[1])
+        block_ids, selected_lens, result = run(inputs, cores=24)
+        assert not result.findings, str(result)
+        golden.check(block_ids, selected_lens)
+        sets.append(np.sort(np.where(block_ids < 0, np.iinfo(np.int32).max, block_ids), axis=-1))
+    np.testing.assert_array_equal(*sets)
 
 
 @pytest.mark.parametrize("rank", [8, 24, 192])
