@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vector cycles of both selection policies on score rows of a real model.
 
-Usage: python -m benchmarks.bench_selection [--candidates N ...] [--markdown FILE]
+Usage: python -m benchmarks.bench_selection [--candidates N ...] [--layers N] [--window N] [--markdown FILE]
 Cycles are modelled by the simulator. Index keys and queries are the rotated keys and queries of SmolLM2-135M,
 rank 64, over the text of Python's documentation. A row consists of windows of 4,096 tokens, each computed by
 itself, because the model has 8,192 positions; windows overlap in the text where it is too short. The query is
-that of the last token.
+that of the last token. Fewer layers and shorter windows make a million tokens affordable.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sals.selection import Selection
 from sals.simulator.qsi import run_qsi
 
 CANDIDATES = (4096, 8192)
-LAYERS = 4  # of the model that are computed; rows are those of the last three
+LAYERS = 4  # of the model that are computed; rows are those of all but the first
 WINDOW = 4096
 BLOCK = 16
 PAGE = 128
@@ -41,24 +41,24 @@ def pack(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @torch.no_grad()
-def windows(count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Keys [layers, heads, WINDOW, 64] of each window, and its last queries [layers, heads, 64]."""
+def windows(count: int, layers: int, window: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Keys [layers - 1, heads, window, 64] of each window, and its last queries [layers - 1, heads, 64]."""
     model, tokenizer = load_smollm2()
     decoder = model.model
-    decoder.layers = decoder.layers[:LAYERS]
+    decoder.layers = decoder.layers[:layers]
     ids = torch.tensor(tokenizer(pydoc_text()).input_ids)
     queries: list[torch.Tensor] = []
     for layer in decoder.layers:
         layer.self_attn.q_proj.register_forward_hook(lambda _m, _i, output: queries.append(output[0, -1]))
-    for start in np.linspace(0, len(ids) - WINDOW, count).astype(int):
+    for start in np.linspace(0, len(ids) - window, count).astype(int):
         queries.clear()
-        result = decoder(ids[None, start : start + WINDOW], use_cache=True)
-        cos, sin = decoder.rotary_emb(result.last_hidden_state, torch.tensor([[WINDOW - 1]]))
-        keys = torch.stack([result.past_key_values.layers[i].keys[0] for i in range(LAYERS)])
+        result = decoder(ids[None, start : start + window], use_cache=True)
+        cos, sin = decoder.rotary_emb(result.last_hidden_state, torch.tensor([[window - 1]]))
+        keys = torch.stack([result.past_key_values.layers[i].keys[0] for i in range(layers)])
         heads, dim = keys.shape[1], keys.shape[-1]
-        flat = torch.stack(queries).reshape(LAYERS, 1, -1, 1, dim)
+        flat = torch.stack(queries).reshape(layers, 1, -1, 1, dim)
         rotated = torch.stack([apply_rotary_pos_emb(q, q, cos, sin)[0] for q in flat])
-        grouped = rotated.reshape(LAYERS, heads, -1, dim).mean(2) / dim**0.5
+        grouped = rotated.reshape(layers, heads, -1, dim).mean(2) / dim**0.5
         yield keys[1:].numpy(), grouped[1:].numpy()
 
 
@@ -80,10 +80,10 @@ def cycles_of(keys: np.ndarray, query: np.ndarray, order: str) -> float:
     return vector_cycles(result)
 
 
-def rows(candidates: Sequence[int]) -> Iterator[Sequence[str]]:
+def rows(candidates: Sequence[int], layers: int, window: int) -> Iterator[Sequence[str]]:
     yield "candidates", "rows", "merge-sort ladder, cycles", "threshold, cycles", "least ratio"
     tokens = [(n + 1) * BLOCK for n in candidates]
-    found = list(windows(-(-max(tokens) // WINDOW)))
+    found = list(windows(-(-max(tokens) // window), layers, window))
     keys = np.concatenate([k for k, _ in found], axis=2)
     queries = found[-1][1]
     for n, length in zip(candidates, tokens, strict=True):
@@ -99,9 +99,11 @@ def rows(candidates: Sequence[int]) -> Iterator[Sequence[str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--candidates", type=int, nargs="+", default=list(CANDIDATES))
+    parser.add_argument("--layers", type=int, default=LAYERS)
+    parser.add_argument("--window", type=int, default=WINDOW)
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    text = "\n".join(markdown(list(rows(options.candidates)))) + "\n"
+    text = "\n".join(markdown(list(rows(options.candidates, options.layers, options.window)))) + "\n"
     print(text)
     if options.markdown:
         options.markdown.write_text(text)
