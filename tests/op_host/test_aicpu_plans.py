@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans made by the AI CPU kernels are the library's, byte for byte.
 
-The kernels are compiled against stand-ins for the AI CPU SDK's headers (``aicpu_sdk``);
+The kernels are compiled against stand-ins for the AI CPU SDK's headers (``simulator/cann/aicpu``);
 `sals check-cann` compiles the same sources against the real ones.
 """
 
@@ -32,7 +32,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folders = ("aicpu_tiling", "aicpu_tiling/planner", "aicpu_tiling/aicpu")
     sources = [str(path) for folder in folders for path in sorted((ROOT / folder).glob("*.cpp"))]
     sources.append(str(ROOT / "tests/op_host/native/run_task.cpp"))
-    include = [f"-I{ROOT / folder}" for folder in ("include", "aicpu_tiling", "tests/op_host/aicpu_sdk")]
+    include = [f"-I{ROOT / folder}" for folder in ("include", "aicpu_tiling", "simulator/cann/aicpu")]
     flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
     subprocess.run(["c++", *flags, *include, *sources, "-o", str(target)], check=True)
     tasks = ctypes.CDLL(str(target))

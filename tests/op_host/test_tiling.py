@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiling and inference functions: what they make of a call is what the contract makes of it.
 
-They are compiled against stand-ins for CANN's headers (``cann``); `sals check-cann` compiles the same
+They are compiled against stand-ins for CANN's headers (``simulator/cann/host``); `sals check-cann` compiles the same
 sources against the real ones. The expected tilings are those that the simulator's kernels run with.
 """
 
@@ -30,7 +30,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     sources = [*host.glob("*/infer.cpp"), *host.glob("*/tiling.cpp")]
     sources += [host / f"common/{name}.cpp" for name in ("launch", "report", "tiling_call")]
     sources.append(ROOT / "tests/op_host/native/run_tiling.cpp")
-    include = [f"-I{ROOT / folder}" for folder in ("include", "op_host", "tests/op_host/cann")]
+    include = [f"-I{ROOT / folder}" for folder in ("include", "op_host", "simulator/cann/host")]
     flags = ["-std=c++17", "-O0", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
     subprocess.run(["c++", *flags, *include, *map(str, sources), "-o", str(target)], check=True)
     calls = ctypes.CDLL(str(target))

@@ -13,7 +13,8 @@ void trace(int32_t device, int32_t stream, const std::string& task, const Outcom
     static std::mutex mutex;
     static std::ofstream file(path, std::ios::app);
     const std::lock_guard<std::mutex> lock(mutex);
-    file << device << '\t' << stream << '\t' << task << '\t' << outcome.text << std::endl;
+    file << device << '\t' << stream << '\t' << task << '\t' << outcome.text << '\t' << outcome.host_function
+         << std::endl;
 }
 
 }  // namespace sals::npu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // trace.h - SALS_NPU_TRACE names a file to which every finished task appends one line:
-// device, stream, task, and the failure if there was one, separated by tabs.
+// device, stream, task, the failure if there was one, and Outcome::host_function, separated by tabs.
 #pragma once
 #include <cstdint>
 #include <string>

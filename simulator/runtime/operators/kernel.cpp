@@ -18,8 +18,6 @@ namespace {
 
 using Role = sim::GmRegion::Role;
 
-constexpr int VECTORS_PER_CUBE = 2;
-
 std::filesystem::path package_folder() {
     Dl_info info{};
     dladdr(reinterpret_cast<const void*>(&package_folder), &info);
@@ -44,12 +42,36 @@ std::string text_of(const std::string& kernel, const sim::Finding& finding) {
            std::to_string(finding.where.line) + ": " + finding.text;
 }
 
+std::string kernel_of(const host::Signature& signature) {
+    const std::string op = signature.op;
+    return op.substr(op.rfind(':') + 1);
+}
+
+bool is_input(const host::Signature& signature, const host::Port& port) {
+    return host::index_of(signature.inputs, port.name) != host::NOT_FOUND;
+}
+
+// Such an operator writes all its caches, those that are no outputs included.
+bool writes_inputs(const host::Signature& signature) {
+    return std::any_of(signature.outputs.begin(), signature.outputs.end(),
+                       [&](const host::Port& port) { return is_input(signature, port); });
+}
+
 }  // namespace
 
-void KernelLaunch::input(const char* name, const aclTensor* tensor) { add(name, tensor, Role::INPUT); }
-void KernelLaunch::output(const char* name, const aclTensor* tensor) { add(name, tensor, Role::OUTPUT); }
-void KernelLaunch::inout(const char* name, const aclTensor* tensor) { add(name, tensor, Role::INOUT); }
-void KernelLaunch::workspace(uint64_t bytes) { workspace_bytes_ = bytes; }
+KernelLaunch::KernelLaunch(const Call& call, CoreKind kind, Tiled tiled)
+    : name_(kernel_of(call.signature)), kind_(kind), tiled_(std::move(tiled)) {
+    const host::Signature& s = call.signature;
+    for (size_t i = 0; i < s.inputs.count; ++i) {
+        const bool written = writes_inputs(s) && s.inputs.first[i].memory == host::Memory::AS_IT_IS;
+        add(s.inputs.first[i].name, call.inputs.at(i), written ? Role::INOUT : Role::INPUT);
+    }
+    size_t next = 0;
+    for (const host::Port& port : s.outputs) {
+        // CANN passes a tensor that is written in place a second time; no kernel uses that.
+        add(port.name, is_input(s, port) ? nullptr : call.outputs.at(next++), Role::OUTPUT);
+    }
+}
 
 void KernelLaunch::add(const char* name, const aclTensor* tensor, Role role) {
     uint8_t* data = tensor == nullptr ? nullptr : window(tensor->data());
@@ -65,17 +87,22 @@ void KernelLaunch::add(const char* name, const aclTensor* tensor, Role role) {
 }
 
 Outcome KernelLaunch::run(uint8_t* workspace) const {
-    std::vector<uint8_t> tiling = tiling_;
+    const gert::TilingData& left = tiled_.context.tiling;
+    std::vector<uint8_t> tiling(left.bytes.begin(), left.bytes.begin() + static_cast<int64_t>(left.size));
     std::vector<uint8_t*> arguments = arguments_;
     std::vector<sim::GmRegion> regions = regions_;
     arguments.insert(arguments.end(), {workspace, tiling.data()});
-    if (workspace_bytes_ > 0) {
-        regions.push_back({"workspace", workspace, workspace_bytes_, Role::WORKSPACE});
+    if (workspace_bytes() > 0) {
+        regions.push_back({"workspace", workspace, workspace_bytes(), Role::WORKSPACE});
     }
     regions.push_back({"tiling", tiling.data(), tiling.size(), Role::INPUT});
     const sim::LaunchResult result = launch(arguments, regions);
-    if (result.findings.empty()) return {};
-    return {ACL_ERROR_RT_AICORE_EXCEPTION, text_of(name_, result.findings.front())};
+    Outcome outcome;
+    outcome.host_function = tiled_.function;
+    if (result.findings.empty()) return outcome;
+    outcome.code = ACL_ERROR_RT_AICORE_EXCEPTION;
+    outcome.text = text_of(name_, result.findings.front());
+    return outcome;
 }
 
 sim::LaunchResult KernelLaunch::launch(const std::vector<uint8_t*>& arguments,
@@ -85,18 +112,27 @@ sim::LaunchResult KernelLaunch::launch(const std::vector<uint8_t*>& arguments,
     const std::lock_guard<std::mutex> lock(chip);
     sim::LaunchOptions options;
     const bool mix = kind_ == CoreKind::MIX;
-    options.cores = mix ? core_count() : core_count() * VECTORS_PER_CUBE;
+    options.cores = static_cast<int>(tiled_.context.block_dim);
     options.cube_cores = mix;
     options.vectors_per_cube = mix ? VECTORS_PER_CUBE : 1;
-    options.batch_schedule = batch_schedule_;
+    options.batch_schedule = tiled_.context.schedule_mode != 0;
     void* entry = library_of(name_).entry("sals_" + name_);
     return sim::launch([&] { simpy::call_entry(entry, arguments); }, regions, options);
 }
 
-int finish(const char* name, const KernelLaunch& kernel, uint64_t* workspace_bytes,
-           aclOpExecutor** executor) {
+int kernel_first_phase(const char* type, CoreKind kind, const Call& call, uint64_t* workspace_bytes,
+                       aclOpExecutor** executor) {
+    Checker check(call.signature.op);
+    check_contiguous(check, call);
+    if (!check.ok()) return fail(ACL_ERROR_INVALID_PARAM, check.status().text);
+    Tiled tiled;
+    aclError code = tile(type, call, tiled);
+    if (code == ACL_ERROR_NONE) code = check_results(type, call);
+    if (code != ACL_ERROR_NONE) return code;
+    const KernelLaunch kernel(call, kind, std::move(tiled));
     const auto run = [kernel](uint8_t* workspace) { return kernel.run(workspace); };
-    return first_phase({name, kernel.workspace_bytes(), run}, workspace_bytes, executor);
+    return first_phase({std::string("aclnn") + type, kernel.workspace_bytes(), run}, workspace_bytes,
+                       executor);
 }
 
 }  // namespace sals::npu

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel.h - the launch of one of our kernels on the simulated chip, as the second phase of its operator.
+// kernel.h - the aclnn function of an operator that is one kernel: its first phase runs the registered tiling
+// function, its second launches the kernel on the simulated chip with what that left.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/launch.h"
-#include "opapi/objects.h"
+#include "operators/call.h"
+#include "operators/tiling.h"
 
 namespace sals::npu {
+
+inline constexpr int VECTORS_PER_CUBE = 2;
 
 enum class CoreKind { MIX, VECTOR };  // cube cores with their vector cores, or vector cores only
 
 class KernelLaunch {
 public:
-    // The entry `sals_<name>` of `_kernel_<name>.so` in the folder of libsals_sim.so.
-    KernelLaunch(std::string name, CoreKind kind) : name_(std::move(name)), kind_(kind) {}
+    // The entry `sals_<op>` of `_kernel_<op>.so` in the folder of libsals_sim.so takes inputs and outputs.
+    KernelLaunch(const Call& call, CoreKind kind, Tiled tiled);
 
-    // In the order of the entry's parameters; a null tensor is a null pointer.
-    void input(const char* name, const aclTensor* tensor);
-    void output(const char* name, const aclTensor* tensor);
-    void inout(const char* name, const aclTensor* tensor);
-    void workspace(uint64_t bytes);
-    template <class Tiling>
-    void tiling(const Tiling& tiling) {
-        const auto* first = reinterpret_cast<const uint8_t*>(&tiling);
-        tiling_.assign(first, first + sizeof(tiling));
-    }
-
-    void batch_schedule(bool needed) { batch_schedule_ = needed; }
-
-    uint64_t workspace_bytes() const { return workspace_bytes_; }
+    uint64_t workspace_bytes() const { return tiled_.context.workspace; }
     // A finding of the simulator is a failure, as an exception of a core is.
     Outcome run(uint8_t* workspace) const;
 
@@ -41,14 +32,13 @@ private:
 
     std::string name_;
     CoreKind kind_;
+    Tiled tiled_;
     std::vector<uint8_t*> arguments_;
     std::vector<sim::GmRegion> regions_;
-    uint64_t workspace_bytes_ = 0;
-    std::vector<uint8_t> tiling_;
-    bool batch_schedule_ = false;
 };
 
-// Ends the first phase of an operator that is one kernel.
-int finish(const char* name, const KernelLaunch& kernel, uint64_t* workspace_bytes, aclOpExecutor** executor);
+// The first phase of aclnn<type>.
+int kernel_first_phase(const char* type, CoreKind kind, const Call& call, uint64_t* workspace_bytes,
+                       aclOpExecutor** executor);
 
 }  // namespace sals::npu

@@ -1,47 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan.cpp - aclnnSalsQsiPlan and aclnnSalsSfaaPlan: the planner, as an AI CPU runs it.
-#include <cstring>
+// plan.cpp - aclnnSalsQsiPlan and aclnnSalsSfaaPlan: a task for the AI CPU kernel that is registered for the
+// operator.
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <typeinfo>
 
 #include "acl/runtime.h"
-#include "make_plan.h"
+#include "cpu_kernel.h"
 #include "opapi/two_phase.h"
 #include "operators/aclnn_sals.h"
-#include "operators/arguments.h"
+#include "operators/call.h"
 #include "qsi_plan/signature.h"
+#include "sals/read_calls.h"
 #include "sfaa_plan/signature.h"
+
+namespace aicpu {
+namespace {
+
+std::map<std::string, Creator>& kernels() {
+    static std::map<std::string, Creator> all;
+    return all;
+}
+
+}  // namespace
+
+bool RegistCpuKernel(const std::string& type, const Creator& creator) {
+    return kernels().emplace(type, creator).second;
+}
+
+}  // namespace aicpu
 
 namespace sals::npu {
 namespace {
 
-const int32_t* words_of(const aclTensor* tensor) {
-    return tensor == nullptr ? nullptr : reinterpret_cast<const int32_t*>(window(tensor->data()));
+using Task = aicpu::CpuKernelContext;
+
+std::shared_ptr<aicpu::Tensor> tensor_of(const aclTensor& tensor) {
+    return std::make_shared<aicpu::Tensor>(window(tensor.data()), tensor.shape,
+                                           static_cast<aicpu::DataType>(tensor.dtype));
 }
 
-struct PlanTensors {
-    const aclTensor *seq_lens, *query_lens, *query_start_loc, *plan;
-};
+// Inputs that the call leaves out are not in the task.
+Task task_of(const Call& call, int64_t num_cores) {
+    Task task;
+    for (const aclTensor* input : call.inputs) {
+        if (input != nullptr) task.inputs.push_back(tensor_of(*input));
+    }
+    task.outputs.push_back(tensor_of(*call.outputs.front()));
+    for (size_t i = 0; i < call.attributes.size(); ++i) {
+        task.attributes[call.signature.attributes.first[i].name] = call.attributes[i].visit(
+            [](const auto& value) { return std::make_shared<aicpu::AttrValue>(value); });
+    }
+    task.attributes["num_cores"] = std::make_shared<aicpu::AttrValue>(num_cores);
+    return task;
+}
 
-int prepare_plan(const char* name, const char* op, PlanOp kind, const PlanTensors& t, PlanArgs args,
-                 const char* query_layout, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    args.request = request_of(t.seq_lens, t.query_lens, t.query_start_loc, query_layout);
-    args.request.plan = spec_of("plan", t.plan);
+std::string class_of(const aicpu::CpuKernel& kernel) {
+    char* text = abi::__cxa_demangle(typeid(kernel).name(), nullptr, nullptr, nullptr);
+    const std::string name = text == nullptr ? "" : text;
+    std::free(text);
+    return name;
+}
+
+Outcome run_task(const std::string& type, Task task) {
+    const std::shared_ptr<aicpu::CpuKernel> kernel = aicpu::kernels().at(type)();
+    Outcome outcome;
+    outcome.host_function = class_of(*kernel);
+    if (kernel->Compute(task) != 0) outcome.code = ACL_ERROR_RT_AICPU_EXCEPTION;
+    outcome.text = task.log;
+    return outcome;
+}
+
+int plan_first_phase(const char* type, PlanOp kind, const Call& call, uint64_t* workspace_bytes,
+                     aclOpExecutor** executor) {
+    PlanArgs args = read_plan(call);
+    args.request.plan = spec_of("plan", call.outputs.front());
     PlanProblem problem;
-    Status status = validate(op, kind, core_count(), args, problem);
-    if (status.ok()) status = check_plan_memory(op, args.request);
-    if (!status.ok()) return refuse(status);
-    RequestTensors request;
-    request.seq_lens = words_of(t.seq_lens);
-    request.query_lens = words_of(t.query_lens);
-    request.query_start_loc = words_of(t.query_start_loc);
-    uint8_t* plan = window(t.plan->data());
-    const auto run = [op, problem, request, plan](uint8_t*) -> Outcome {
-        const Status values = check_plan_values(op, problem, request);
-        if (!values.ok()) return {ACL_ERROR_RT_AICPU_EXCEPTION, values.text};
-        const Plan made = make_plan(problem, request);
-        std::memcpy(plan, &made, sizeof(made));
-        return {};
+    Status status = validate(call.signature.op, kind, core_count(), args, problem);
+    if (status.ok()) status = check_plan_memory(call.signature.op, args.request);
+    if (!status.ok()) return fail(ACL_ERROR_INVALID_PARAM, status.text);
+    const auto run = [type, task = task_of(call, problem.num_cores)](uint8_t*) {
+        return run_task(type, task);
     };
-    return first_phase({name, 0, run}, workspace_bytes, executor);
+    return first_phase({std::string("aclnn") + type, 0, run}, workspace_bytes, executor);
 }
 
 }  // namespace
@@ -54,15 +96,14 @@ extern "C" int aclnnSalsQsiPlanGetWorkspaceSize(const aclTensor* seq_lens, const
                                                 double coverage, int64_t sink_blocks, int64_t tail_blocks,
                                                 char* query_layout, int64_t num_cores, const aclTensor* plan,
                                                 uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    sals::PlanArgs args;
-    args.selection = sals::host::selection_of(max_seq_len, block_size, keep_num, keep_den, min_blocks,
-                                              max_blocks, coverage, sink_blocks, tail_blocks);
-    args.heads = n_idx;
-    args.s_q = s_q;
-    args.num_cores = num_cores;
-    return sals::npu::prepare_plan("aclnnSalsQsiPlan", sals::host::QSI_PLAN.op, sals::PlanOp::QSI,
-                                   {seq_lens, query_lens, query_start_loc, plan}, args, query_layout,
-                                   workspace_bytes, executor);
+    return sals::npu::plan_first_phase(
+        "SalsQsiPlan", sals::PlanOp::QSI,
+        {sals::host::QSI_PLAN,
+         {seq_lens, query_lens, query_start_loc},
+         {n_idx, s_q, max_seq_len, block_size, keep_num, keep_den, min_blocks, max_blocks, coverage,
+          sink_blocks, tail_blocks, query_layout, num_cores},
+         {plan}},
+        workspace_bytes, executor);
 }
 
 extern "C" int aclnnSalsSfaaPlanGetWorkspaceSize(const aclTensor* seq_lens, const aclTensor* query_lens,
@@ -73,17 +114,14 @@ extern "C" int aclnnSalsSfaaPlanGetWorkspaceSize(const aclTensor* seq_lens, cons
                                                  double coverage, int64_t sink_blocks, int64_t tail_blocks,
                                                  char* query_layout, int64_t num_cores, const aclTensor* plan,
                                                  uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    sals::PlanArgs args;
-    args.selection = sals::host::selection_of(max_seq_len, block_size, keep_num, keep_den, min_blocks,
-                                              max_blocks, coverage, sink_blocks, tail_blocks);
-    args.heads = n_kv;
-    args.group = group;
-    args.s_q = s_q;
-    args.shared_list = shared_list;
-    args.num_cores = num_cores;
-    return sals::npu::prepare_plan("aclnnSalsSfaaPlan", sals::host::SFAA_PLAN.op, sals::PlanOp::SFAA,
-                                   {seq_lens, query_lens, query_start_loc, plan}, args, query_layout,
-                                   workspace_bytes, executor);
+    return sals::npu::plan_first_phase(
+        "SalsSfaaPlan", sals::PlanOp::SFAA,
+        {sals::host::SFAA_PLAN,
+         {seq_lens, query_lens, query_start_loc},
+         {n_kv, group, s_q, shared_list, max_seq_len, block_size, keep_num, keep_den, min_blocks, max_blocks,
+          coverage, sink_blocks, tail_blocks, query_layout, num_cores},
+         {plan}},
+        workspace_bytes, executor);
 }
 
 SALS_SECOND_PHASE(aclnnSalsQsiPlan)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // op_def_registry.h - stands in for CANN's registration and tiling headers, with their names and signatures
-// as far as our tiling functions use them. Tests fill contexts in and read what a tiling function left there.
+// as far as our tiling functions use them. Callers fill contexts in and read what a function left there.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +9,7 @@
 #include <vector>
 
 #include "graph/ge_error_codes.h"
-
-namespace ge {
-enum DataType { DT_FLOAT = 0, DT_FLOAT16 = 1, DT_INT8 = 2, DT_INT32 = 3, DT_BF16 = 27, DT_UNDEFINED = 28 };
-}
+#include "register/op_def.h"
 
 namespace fe {
 struct PlatFormInfos {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu_context.h - stands in for the AI CPU SDK: the classes through which a kernel sees its task, with the
-// names and signatures of CANN's header, as far as our kernels use them. Tests fill tasks in.
+// names and signatures of CANN's header, as far as our kernels use them. Callers fill tasks in.
 #pragma once
 #include <cstdint>
 #include <map>
