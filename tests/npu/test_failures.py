@@ -154,7 +154,7 @@ def test_what_is_not_simulated_says_its_name() -> None:
 
 
 def test_trace(tmp_path: Path) -> None:
-    """One line for every finished task: device, stream, task, failure."""
+    """One line for every finished task: device, stream, task, failure, function of the host sources."""
     trace = tmp_path / "trace"
     expect(
         """
@@ -165,4 +165,5 @@ def test_trace(tmp_path: Path) -> None:
         SALS_NPU_TRACE=str(trace),
     )
     lines = [line.split("\t") for line in trace.read_text().splitlines()]
-    assert ["1", "aclnnSalsQsiPlan", ""] in [[device, task, failure] for device, _, task, failure in lines]
+    assert ["1", "aclnnSalsQsiPlan", ""] in [[line[0], line[2], line[3]] for line in lines]
+    assert all(len(line) == 5 for line in lines)

@@ -10,7 +10,8 @@ namespace sals::npu {
 struct Outcome {
     aclError code = ACL_ERROR_NONE;
     std::string text;
-    std::string host_function;  // of an operator of ours: what tiled its kernel, or the AI CPU kernel itself
+    std::string host_function =
+        {};  // of an operator of ours: what tiled its kernel, or the AI CPU kernel itself
     bool ok() const { return code == ACL_ERROR_NONE; }
 };
 

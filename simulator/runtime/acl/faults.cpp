@@ -25,7 +25,7 @@ private:
     std::atomic<int64_t> left_{0};
 };
 
-Countdown allocation, launch, refusal;
+Countdown allocation, launch, refusal, other_tiling;
 
 class Gate {
 public:
@@ -56,12 +56,14 @@ Gate gate;
 bool is_failing_allocation() { return allocation.is_now(); }
 bool is_failing_launch() { return launch.is_now(); }
 bool is_refused_launch() { return refusal.is_now(); }
+bool is_other_tiling() { return other_tiling.is_now(); }
 
 }  // namespace sals::npu
 
 void sals_npu_fail_allocation(int64_t n) { sals::npu::allocation.start(n); }
 void sals_npu_fail_launch(int64_t n) { sals::npu::launch.start(n); }
 void sals_npu_refuse_launch(int64_t n) { sals::npu::refusal.start(n); }
+void sals_npu_other_tiling(int64_t n) { sals::npu::other_tiling.start(n); }
 
 void sals_npu_hold(aclrtStream stream) {
     using namespace sals::npu;

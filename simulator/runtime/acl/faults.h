@@ -11,6 +11,8 @@ extern "C" {
 void sals_npu_fail_allocation(int64_t n);
 void sals_npu_fail_launch(int64_t n);
 void sals_npu_refuse_launch(int64_t n);
+// The n-th tiling function from now on finds a kernel binary that was built for another tiling.
+void sals_npu_other_tiling(int64_t n);
 // What is put on the stream from now on waits until sals_npu_release().
 void sals_npu_hold(aclrtStream stream);
 void sals_npu_release();
@@ -21,5 +23,6 @@ namespace sals::npu {
 bool is_failing_allocation();
 bool is_failing_launch();
 bool is_refused_launch();
+bool is_other_tiling();
 
 }  // namespace sals::npu

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan.cpp - aclnnSalsQsiPlan and aclnnSalsSfaaPlan: a task for the AI CPU kernel that is registered for the
 // operator.
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <typeinfo>
 
 #include "acl/runtime.h"
@@ -11,6 +8,7 @@
 #include "opapi/two_phase.h"
 #include "operators/aclnn_sals.h"
 #include "operators/call.h"
+#include "operators/names.h"
 #include "qsi_plan/signature.h"
 #include "sals/read_calls.h"
 #include "sfaa_plan/signature.h"
@@ -56,17 +54,11 @@ Task task_of(const Call& call, int64_t num_cores) {
     return task;
 }
 
-std::string class_of(const aicpu::CpuKernel& kernel) {
-    char* text = abi::__cxa_demangle(typeid(kernel).name(), nullptr, nullptr, nullptr);
-    const std::string name = text == nullptr ? "" : text;
-    std::free(text);
-    return name;
-}
-
 Outcome run_task(const std::string& type, Task task) {
     const std::shared_ptr<aicpu::CpuKernel> kernel = aicpu::kernels().at(type)();
     Outcome outcome;
-    outcome.host_function = class_of(*kernel);
+    const aicpu::CpuKernel& registered = *kernel;
+    outcome.host_function = readable_name(typeid(registered).name());
     if (kernel->Compute(task) != 0) outcome.code = ACL_ERROR_RT_AICPU_EXCEPTION;
     outcome.text = task.log;
     return outcome;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/tiling.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 
-#include <cstdlib>
-
+#include "acl/faults.h"
 #include "acl/runtime.h"
 #include "common/tiling_call.h"
 #include "operators/kernel.h"
+#include "operators/names.h"
 #include "utils/log/asc_cpu_log.h"
 
 namespace sals::npu {
@@ -37,17 +36,14 @@ gert::TilingContext tiling_context(const Call& call) {
     context.attributes = attributes_of(call);
     const auto cores = static_cast<uint32_t>(core_count());
     context.platform = {cores, cores * VECTORS_PER_CUBE, 0};
-    context.tiling.bytes.assign(TILING_CAPACITY, POISON);
+    context.tiling.bytes.assign(is_other_tiling() ? 0 : TILING_CAPACITY, POISON);
     return context;
 }
 
 std::string name_of(gert::OpImplRegisterV2::TilingKernelFunc function) {
     Dl_info info{};
-    if (dladdr(reinterpret_cast<const void*>(function), &info) == 0 || info.dli_sname == nullptr) return {};
-    char* text = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, nullptr);
-    const std::string name = text == nullptr ? info.dli_sname : text;
-    std::free(text);
-    return name.substr(0, name.find('('));
+    const bool found = dladdr(reinterpret_cast<const void*>(function), &info) != 0;
+    return found && info.dli_sname != nullptr ? readable_name(info.dli_sname) : "";
 }
 
 aclError refuse(const std::string& text) { return fail(ACL_ERROR_INVALID_PARAM, text); }
