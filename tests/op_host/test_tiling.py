@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiling and inference functions: what they make of a call is what the contract makes of it.
 
-They are compiled against stand-ins for CANN's headers (``simulator/cann/host``); `sals check-cann` compiles the same
-sources against the real ones. The expected tilings are those that the simulator's kernels run with.
+They are compiled against stand-ins for CANN's headers (``simulator/cann/host``); `sals check-cann`
+compiles the same sources against the real ones. The expected tilings are those that the simulator's
+kernels run with.
 """
 
 import ctypes
