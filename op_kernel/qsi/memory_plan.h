@@ -98,7 +98,7 @@ struct SelectPlan {
         ThresholdPlan threshold;
         LadderPlan ladder;
     };
-    uint32_t first_lanes[DATABLOCK_LANES];  // a bit per lane of a sampled repeat
+    uint32_t sampled_lanes[2][DATABLOCK_LANES];  // a bit per lane of a sampled repeat, one or two a datablock
 };
 
 // Scores are written behind those of at most LADDER blocks, in whole repeats.

@@ -45,7 +45,6 @@ SALS_DEVICE void merge_two(const AscendC::LocalTensor<float>& dst, const AscendC
 // Patterns of GatherMask: which words it picks.
 inline constexpr uint8_t FIRST_OF_TWO = 1;
 inline constexpr uint8_t SECOND_OF_TWO = 2;
-inline constexpr uint8_t FIRST_OF_FOUR = 3;
 inline constexpr uint8_t ALL = 7;
 
 // Scores or indices of the first `count` records.

@@ -28,7 +28,8 @@ public:
 
     // What samples of all rows share.
     SALS_DEVICE static void open(const AscendC::LocalTensor<uint8_t>& ub) {
-        fill(first_lanes(ub), FIRST_LANES, DATABLOCK_LANES);
+        fill(lanes(ub, 1), ONE_LANE, DATABLOCK_LANES);
+        fill(lanes(ub, 2), TWO_LANES, DATABLOCK_LANES);
     }
 
     // LIST_SAMPLE of a list of more than SORT_LIMIT scores, at most a chunk.
@@ -46,7 +47,8 @@ public:
         AscendC::DataCopyParams pieces(1, count / DATABLOCK_LANES, 0, 0);
         if (row.size() > ROOM) {
             count = ROW_PIECES * DATABLOCK_LANES;
-            pieces = AscendC::DataCopyParams(ROW_PIECES, 1, row.size() / count - 1, 0);
+            const int32_t distance = (row.size() / count - 1) | 1;  // odd, against rows that repeat
+            pieces = AscendC::DataCopyParams(ROW_PIECES, 1, distance - 1, 0);
         }
         DataCopy(room, row.scores(), pieces);
         AscendC::SetFlag<AscendC::HardEvent::MTE2_V>(UB_SAMPLE_FULL);
@@ -117,10 +119,12 @@ private:
     static constexpr int32_t LIST_CAUTION = 3;  // a miss costs a pass over a list in UB,
     static constexpr int32_t CAUTION = 5;       // or over a row, or would be the second
 
-    static constexpr int32_t ROW_PIECES = 256;            // datablocks of a row that exceeds ROOM
-    static constexpr uint32_t FIRST_LANES = 0x01010101U;  // a bit per lane: the first of every datablock
+    static constexpr int32_t ROW_PIECES = 256;  // datablocks of a row that exceeds ROOM
+    // A bit per lane, a byte per datablock: its first lane; two lanes, others in the next datablock.
+    static constexpr uint32_t ONE_LANE = 0x01010101U;
+    static constexpr uint32_t TWO_LANES = 0x88442211U;
 
-    // Scores at equal distances: the first of every datablock, or of each half or quarter, or all.
+    // Scores at about equal distances: one, two or four of a datablock, or all.
     SALS_DEVICE void spread(const AscendC::LocalTensor<float>& list, int32_t count, int32_t size) {
         const int32_t datablocks = count / DATABLOCK_LANES;
         int32_t share = 1;  // of a datablock
@@ -130,11 +134,10 @@ private:
         const AscendC::GatherMaskParams params(stride, used / DATABLOCKS, stride * DATABLOCKS, 0);
         uint64_t picked = 0;
         AscendC::PipeBarrier<PIPE_V>();
-        if (share == 1) {
-            GatherMask(scores(), list, first_lanes(ub_), false, 0, params, picked);
+        if (share <= 2) {
+            GatherMask(scores(), list, lanes(ub_, share), false, 0, params, picked);
         } else {
-            const uint8_t pattern = share == 2 ? FIRST_OF_FOUR : share == 4 ? FIRST_OF_TWO : ALL;
-            GatherMask(scores(), list, pattern, false, 0, params, picked);
+            GatherMask(scores(), list, share == 4 ? FIRST_OF_TWO : ALL, false, 0, params, picked);
         }
     }
 
@@ -150,8 +153,10 @@ private:
     SALS_DEVICE AscendC::LocalTensor<float> part(uint32_t offset) const {
         return view<float>(ub_, offsetof(UbPlan, select) + offsetof(SelectPlan, threshold) + offset);
     }
-    SALS_DEVICE static AscendC::LocalTensor<uint32_t> first_lanes(const AscendC::LocalTensor<uint8_t>& ub) {
-        return view<uint32_t>(ub, offsetof(UbPlan, select) + offsetof(SelectPlan, first_lanes));
+    SALS_DEVICE static AscendC::LocalTensor<uint32_t> lanes(const AscendC::LocalTensor<uint8_t>& ub,
+                                                            int32_t share) {
+        return view<uint32_t>(ub, offsetof(UbPlan, select) + offsetof(SelectPlan, sampled_lanes) +
+                                      (share - 1) * sizeof(SelectPlan::sampled_lanes[0]));
     }
     SALS_DEVICE AscendC::LocalTensor<float> scores() const { return part(offsetof(ThresholdPlan, sample)); }
     SALS_DEVICE AscendC::LocalTensor<float> records(int32_t which) const {
