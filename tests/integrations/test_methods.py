@@ -312,17 +312,17 @@ def test_bytes_of_an_index_are_the_formulas(model: Any) -> None:
 def test_recorded_bytes_are_all_the_memory_there_is(model: Any, name: str) -> None:
     """No tensor of the cache is held elsewhere: what lives on beside the model is what is counted."""
 
-    def alive() -> int:
+    def storages() -> dict[int, torch.UntypedStorage]:
         gc.collect()
-        found = [thing for thing in gc.get_objects() if issubclass(type(thing), Tensor)]
-        return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in found}.values())
+        found = [thing for thing in gc.get_objects() if type(thing) in (Tensor, torch.nn.Parameter)]
+        return {t.untyped_storage().data_ptr(): t.untyped_storage() for t in found}
 
     with attach_row(model, name, SPARSE[name]) as handle:
-        before = alive()
+        before = storages()  # held, so that nothing new takes their place
         cache = handle.new_cache(4, 600)
         run(model, random_ids(4, 520), [500, *[1] * 20], cache)
         held = cache.resident_bytes()
-        grown = alive() - before
+        grown = sum(storage.nbytes() for at, storage in storages().items() if at not in before)
     # Row tables, positions and the mask of columns come on top: a few numbers a row.
     print(f"counted {held}, alive {grown}")
     assert held <= grown <= 1.05 * held + 8192

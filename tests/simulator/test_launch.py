@@ -144,7 +144,7 @@ def test_several_threads_launch_at_once(copy):
 
     cores = 64  # so that the launches overlap
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(launch, range(20)))
+        assert all(pool.map(launch, range(200)))
 
 
 @pytest.mark.parametrize("entry", ("throws_its_own", "throws_a_number"))

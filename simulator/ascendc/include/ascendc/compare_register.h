@@ -19,7 +19,7 @@ struct CompareRegister {
 };
 
 inline CompareRegister& compare_register(const sim::Core* core) {
-    static std::unordered_map<const sim::Core*, CompareRegister> registers;
+    static thread_local std::unordered_map<const sim::Core*, CompareRegister> registers;
     return registers[core];
 }
 

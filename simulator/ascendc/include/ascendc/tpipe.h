@@ -33,9 +33,9 @@ struct Buffer {
     uint32_t bytes = 0;
 };
 
-// The TPipe of every core that has one.
+// The TPipe of every core that has one. A launch runs on one thread, and several may launch at once.
 inline std::unordered_map<const sim::Core*, TPipe*>& tpipes() {
-    static std::unordered_map<const sim::Core*, TPipe*> pipes;
+    static thread_local std::unordered_map<const sim::Core*, TPipe*> pipes;
     return pipes;
 }
 
