@@ -8,20 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import PreTrainedConfig
-from transformers.cache_utils import CacheLayerMixin
 
 from sals import layouts
 from sals.cache import CacheSpec
 from sals.calibration import Calibration
 
-from .columns import ColumnCache, check_sizes
-from .requests import Requests, Step
+from .columns import ColumnCache, ColumnLayer, check_sizes
+from .requests import Requests
 
 DEFAULT_PAGE_SIZE = 128
 DEFAULT_LAYOUT = "PA_BNSD"
 
 
-class SalsLayer(CacheLayerMixin):  # type: ignore[misc]
+class SalsLayer(ColumnLayer):
     """The caches of one attention layer.
 
     Parameters
@@ -38,22 +37,14 @@ class SalsLayer(CacheLayerMixin):  # type: ignore[misc]
         Where the caches live.
     """
 
-    is_compileable = False
-    is_croppable = True
-    is_sliding = False
-
     def __init__(
         self, spec: CacheSpec, requests: Requests, projection: Tensor, rotated: bool, device: torch.device
     ) -> None:
-        super().__init__()
+        super().__init__(requests)
         self.stored = spec.allocate(device)
         self.keys, self.values = self.stored.key, self.stored.value
-        self.is_initialized = True
-        self.requests = requests
         self.projection = projection
         self.rotated = rotated
-        self.step: Step | None = None
-        self.plain_key: Tensor | None = None
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         """Do nothing: the caches exist since the constructor."""
@@ -83,18 +74,6 @@ class SalsLayer(CacheLayerMixin):  # type: ignore[misc]
         with self.step.timer.stage("write"):
             self.stored.write(key, value, index_key, self.projection, self.step.slot_mapping)
         return key_states, value_states
-
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Return the columns that a mask must cover, and its first column."""
-        return self.requests.num_columns + query_length, 0
-
-    def get_seq_length(self) -> int:
-        """Return the columns seen, padding included, as transformers counts them."""
-        return self.requests.num_columns
-
-    def get_max_length(self) -> int:
-        """Return the columns that fit."""
-        return self.requests.max_columns
 
 
 class SalsCache(ColumnCache):

@@ -8,9 +8,43 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import Cache
+from transformers.cache_utils import CacheLayerMixin
 
-from .requests import Requests
+from .requests import Requests, Step
 from .timer import NO_TIMER, StageTimer
+
+
+class ColumnLayer(CacheLayerMixin):  # type: ignore[misc]
+    """A layer of a :class:`ColumnCache`.
+
+    Parameters
+    ----------
+    requests : Requests
+        Columns and lengths, shared by all layers.
+    """
+
+    is_compileable = False
+    is_croppable = True
+    is_sliding = False
+
+    def __init__(self, requests: Requests) -> None:
+        super().__init__()
+        self.requests = requests
+        self.step: Step | None = None
+        self.plain_key: Tensor | None = None
+        self.is_initialized = True
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """Return the columns that a mask must cover, and its first column."""
+        return self.requests.num_columns + query_length, 0
+
+    def get_seq_length(self) -> int:
+        """Return the columns seen, padding and evicted tokens included: true positions go on from there."""
+        return self.requests.num_columns
+
+    def get_max_length(self) -> int:
+        """Return the columns that fit."""
+        return self.requests.max_columns
 
 
 class ColumnCache(Cache):  # type: ignore[misc]
@@ -19,7 +53,7 @@ class ColumnCache(Cache):  # type: ignore[misc]
     Parameters
     ----------
     layers : list
-        A layer has the attributes ``requests`` and ``step``.
+        Each a :class:`ColumnLayer`.
     requests : Requests
         Columns and lengths.
     """

@@ -8,20 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import PreTrainedConfig
-from transformers.cache_utils import CacheLayerMixin
 
 from sals.calibration import ModelFingerprint
 from sals.kept import LayerKv
 from sals.kept.attend import RowQuery
 from sals.methods.interface import BlockSelector, Evictor
 
-from .columns import ColumnCache, check_sizes
+from .columns import ColumnCache, ColumnLayer, check_sizes
 from .requests import Requests, Step
 from .rotary import Rotary
 from .timer import NO_TIMER, StageTimer
 
 
-class KeptLayer(CacheLayerMixin):  # type: ignore[misc]
+class KeptLayer(ColumnLayer):
     """One layer: a :class:`LayerKv` whose rows are requests times KV heads.
 
     Parameters
@@ -36,19 +35,11 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[misc]
         Whether `kv` keeps keys before RoPE.
     """
 
-    is_compileable = False
-    is_croppable = True
-    is_sliding = False
-
     def __init__(self, kv: LayerKv, requests: Requests, n_kv: int, rolling: bool) -> None:
-        super().__init__()
+        super().__init__(requests)
         self.kv = kv
-        self.requests = requests
         self.rolling = rolling
-        self.step: Step | None = None
-        self.plain_key: Tensor | None = None
         self._n_kv = n_kv
-        self.is_initialized = True
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         """Do nothing: rows are made with the first pass."""
@@ -122,18 +113,6 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[misc]
         heads = torch.arange(self._n_kv)
         rows = torch.cat([source * self._n_kv + heads for source in sources])
         self.kv.select(rows.to(self.kv.seen.device))
-
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Return the columns that a mask must cover, and its first column."""
-        return self.requests.num_columns + query_length, 0
-
-    def get_seq_length(self) -> int:
-        """Return the columns seen, padding and evicted tokens included: true positions go on from there."""
-        return self.requests.num_columns
-
-    def get_max_length(self) -> int:
-        """Return the columns that fit."""
-        return self.requests.max_columns
 
     def _key(self, key_states: Tensor) -> Tensor:
         """Keys as they are kept: rotated, or plain for rolling positions."""
