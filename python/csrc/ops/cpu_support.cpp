@@ -2,9 +2,10 @@
 #include "ops/cpu_support.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
 
 #include <cstring>
+
+#include "ops/device_results.h"
 
 #if !defined(INTRA_OP_PARALLEL)
 #error "at::parallel_for would run on one thread: compile this file with OpenMP"
@@ -59,16 +60,7 @@ int64_t live_tokens(const RequestAxis& axis, const RequestTensors& request) {
 
 at::Tensor result(const Arguments& a, const char* name, const std::vector<int64_t>& shape,
                   at::ScalarType type) {
-    if (!a.is_out()) return at::empty(shape, at::TensorOptions().dtype(type));
-    const at::Tensor out = a.tensor(name);
-    Checker check(a.op());
-    const TensorSpec spec = spec_of(name, out);
-    check.present(spec);
-    check.dtype(spec, {dtype_of(type)});
-    check.shape(spec, "of the result", shape);
-    check.contiguous(spec);
-    raise_unless_ok(check.status());
-    return out;
+    return result_on(a, name, shape, type, at::kCPU);
 }
 
 }  // namespace sals::ops

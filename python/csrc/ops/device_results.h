@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// device_results.h - what every operator on a device does: contiguous inputs, placed results.
+// device_results.h - what operators on every device do: contiguous inputs, placed results.
 #pragma once
 #include <ATen/core/Tensor.h>
 
